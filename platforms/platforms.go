@@ -1,0 +1,149 @@
+// Package platforms is the contract between the gateway and the chat platforms.
+//
+// An adapter turns what a platform sends into an Update, hands it to the Sink and acknowledges the event to the
+// platform only after the Sink has returned without an error: by then the update is durable. The other way, it posts
+// an Outgoing at an Address and classifies whatever goes wrong into an Error, once, here at the edge.
+//
+// Nothing in this package knows a concrete platform, a store or a model; it starts no goroutine of its own. Values
+// that cross it (Message, Address, Outgoing) are immutable by convention: neither side changes one after handing it
+// over, so they may be read from any goroutine.
+package platforms
+
+import (
+	"context"
+	"time"
+)
+
+// Name identifies a platform: "telegram", "slack", "discord". It is part of session keys and native ids and therefore
+// permanent.
+type Name string
+
+// The platforms that Talaria speaks.
+const (
+	Telegram Name = "telegram"
+	Slack    Name = "slack"
+	Discord  Name = "discord"
+)
+
+// Address is where something can be posted. It is comparable, so it can be a map key.
+type Address struct {
+	Platform Name   `json:"platform"`
+	Account  string `json:"account"` // Slack team id, Telegram bot id, Discord application id
+	Chat     string `json:"chat"`    // channel, DM or group id; for a Discord thread the parent channel's id
+	Thread   string `json:"thread,omitempty"`
+	// Thread is a Slack thread's root ts, a Telegram forum topic's id ("general" for the General topic, which is sent
+	// without one), a Discord thread's channel id; empty = the chat itself.
+}
+
+// String returns "platform/account/chat" or "platform/account/chat/thread", for logs and as a lane's name.
+func (a Address) String() string {
+	s := string(a.Platform) + "/" + a.Account + "/" + a.Chat
+	if a.Thread != "" {
+		s += "/" + a.Thread
+	}
+	return s
+}
+
+// Adapter connects one bot account of one platform.
+type Adapter interface {
+	// Name tells which platform this is.
+	Name() Name
+
+	// Run connects and delivers updates to the sink until the context ends (it returns nil) or a fault that only the
+	// operator can cure (an *Error of class Fatal: bad token, missing intents). Lost connections are rebuilt inside,
+	// with backoff. Updates of one chat reach the sink in the order in which the platform sent them. Run is called
+	// once and returns only after every goroutine it started has ended.
+	Run(ctx context.Context, sink Sink) error
+
+	// Send posts one message and returns the platform's id for it. The text must fit (see Split). It may be called
+	// from any goroutine, also while Run is still connecting; order is the caller's business. Errors are *Error.
+	Send(ctx context.Context, to Address, out Outgoing) (messageID string, err error)
+
+	// Split cuts a Markdown text into pieces that Send accepts one by one, without breaking fences, links or
+	// graphemes. A blank text gives no piece. It is pure: the same text always gives the same pieces.
+	Split(markdown string) []string
+
+	// Limits tells what the platform allows.
+	Limits() Limits
+}
+
+// Sink takes one update. When it returns nil the update is durable (or was already known, or is of no concern) and the
+// adapter acknowledges it; on an error the adapter does not acknowledge and lets the platform deliver it again, or
+// retries itself. It may be called from any goroutine.
+type Sink func(ctx context.Context, u Update) (Receipt, error)
+
+// Receipt is what the sink wants shown with the acknowledgement of a button press or a native command, where the
+// platform can show something to that person alone. It is lossy: it may never be seen.
+type Receipt struct {
+	Note string // plain text of at most 200 runes; empty = acknowledge silently
+}
+
+// Outgoing is one message to be posted or the new content of one to be edited.
+type Outgoing struct {
+	Text    string     // Markdown source
+	Plain   bool       // post Text as it stands, without any formatting (after a refused format)
+	Buttons [][]Button // rows of buttons below the text
+	Silent  bool       // do not notify, where the platform knows the difference
+	ReplyTo string     // id of the message to reply to, if the platform shows replies; a vanished one is no error
+	Key     string     // idempotency key: equal for every attempt at the same part; empty = none
+	Class   Priority   // how urgent the call is to the Pacer
+}
+
+// Button is a button below a message. Data comes back in ButtonPressed; at most 64 bytes (Telegram's callback_data).
+type Button struct {
+	Label  string
+	Data   string
+	Danger bool // shown in the platform's warning style, where it has one
+}
+
+// Limits is what a platform allows, as data.
+type Limits struct {
+	Text       int           // longest text of one message, in the platform's own unit; Split keeps to it
+	ButtonData int           // bytes
+	ButtonRows int           // rows below one message
+	EditEvery  time.Duration // shortest sensible distance between two edits of one message
+	TypingFor  time.Duration // how long one typing signal lasts; 0 = no typing indicator
+	EditableID bool          // a message can be edited whenever its id is known
+}
+
+// The optional capabilities of an adapter, found by assertion. All return *Error and may be called from any goroutine.
+type (
+	// Editor changes the text and buttons of a message of our own. "Not modified" counts as success.
+	Editor interface {
+		Edit(ctx context.Context, at Address, messageID string, out Outgoing) error
+	}
+	// Deleter removes a message of our own. An already deleted one counts as success.
+	Deleter interface {
+		Delete(ctx context.Context, at Address, messageID string) error
+	}
+	// Typer shows "typing ..." at an address for Limits.TypingFor.
+	Typer interface {
+		Typing(ctx context.Context, at Address) error
+	}
+	// Reactor puts an emoji on a message, as a receipt.
+	Reactor interface {
+		React(ctx context.Context, at Address, messageID, emoji string) error
+	}
+	// Checker asks the platform who the bot is, for `talaria check`, without starting to receive. The answer is one
+	// readable line.
+	Checker interface {
+		Check(ctx context.Context) (string, error)
+	}
+	// CommandRegistrar tells the platform which native commands exist, where it has them. Idempotent; called once
+	// the adapter knows its account.
+	CommandRegistrar interface {
+		RegisterCommands(ctx context.Context, commands []Command) error
+	}
+	// Prober tells whether the connection shows signs of life: the time of the last completed poll, heartbeat ack or
+	// pong, zero before the first.
+	Prober interface {
+		LastAlive() time.Time
+	}
+)
+
+// Command describes a native command to a platform's menu.
+type Command struct {
+	Name        string // lower case, without slash
+	Description string // at most 100 runes
+	Argument    string // name of the one free-text argument; empty = none
+}
