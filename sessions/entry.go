@@ -1,0 +1,165 @@
+package sessions
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Entry is one thing that happened in a conversation. The set is closed and versioned by its kinds: a reader that
+// meets an unknown kind fails instead of skipping it, because what it skipped might change what follows.
+type Entry interface {
+	// kind is the entry's permanent name in the log.
+	kind() string
+}
+
+// TurnStarted opens a turn and claims the inbox items that it answers.
+type TurnStarted struct {
+	Turn      string    `json:"turn"` // task id, unique
+	Inputs    []ItemID  `json:"inputs,omitempty"`
+	Requester string    `json:"requester"` // stable id of the person who started it
+	At        time.Time `json:"at"`
+}
+
+// TurnResumed says that a turn goes on after the process died in it.
+type TurnResumed struct {
+	Turn string    `json:"turn"`
+	At   time.Time `json:"at"`
+}
+
+// UserMessage is what a person said, as the model sees it.
+type UserMessage struct {
+	Turn    string  `json:"turn"`
+	Message Message `json:"message"`
+}
+
+// AssistantMessage is one reply of the model, complete, with its tool calls. It is committed before any of them runs.
+type AssistantMessage struct {
+	Turn    string  `json:"turn"`
+	Message Message `json:"message"`
+	Usage   Usage   `json:"usage"`
+	Model   string  `json:"model,omitempty"`
+}
+
+// Outcome says how a tool call ended.
+type Outcome string
+
+const (
+	OutcomeOK          Outcome = "ok"
+	OutcomeFailed      Outcome = "failed"      // the tool ran and reported a failure
+	OutcomeRefused     Outcome = "refused"     // never ran: bad arguments, unknown tool, permission
+	OutcomeDenied      Outcome = "denied"      // never ran: a person said no, or did not answer in time
+	OutcomeTimedOut    Outcome = "timed out"   // stopped by its deadline
+	OutcomeInterrupted Outcome = "interrupted" // stopped or never started, because the turn was stopped
+	OutcomeUnknown     Outcome = "unknown"     // it may have taken effect: the process died, or it would not stop
+	OutcomeSkipped     Outcome = "skipped"     // never ran: a sibling call or a budget made it pointless
+)
+
+// ToolResult answers one tool call. Every call has exactly one.
+type ToolResult struct {
+	Turn    string  `json:"turn"`
+	Message Message `json:"message"` // role tool
+	Outcome Outcome `json:"outcome"`
+}
+
+// TurnEnded closes a turn. Whatever was open in it has been closed before.
+type TurnEnded struct {
+	Turn   string    `json:"turn"`
+	Reason string    `json:"reason"` // loop.EndReason
+	Error  string    `json:"error,omitempty"`
+	Usage  Usage     `json:"usage"` // of the whole turn
+	Rounds int       `json:"rounds"`
+	At     time.Time `json:"at"`
+}
+
+// PromptBuilt fixes the system prompt and the tool declarations, byte for byte, until the next one.
+type PromptBuilt struct {
+	System string          `json:"system"`
+	Tools  json.RawMessage `json:"tools,omitempty"`
+}
+
+// Compaction replaces the ledger by a shorter one. It carries everything that is needed from here on, so that folding
+// can begin at the record that holds it; what was before stays in the log.
+type Compaction struct {
+	Messages []Message    `json:"messages"`
+	Prompt   *PromptBuilt `json:"prompt,omitempty"`
+	Turn     *Turn        `json:"turn,omitempty"` // the open turn, if it happened inside one
+	Segment  string       `json:"segment"`        // the session's id, see Session.ID
+	Started  time.Time    `json:"started"`
+	Before   int          `json:"before"`  // tokens, measured or estimated
+	After    int          `json:"after"`   // tokens, estimated
+	Count    int          `json:"count"`   // how many compactions this segment has had, this one included
+	Summary  bool         `json:"summary"` // written by a model; false = a plain digest, because no model answered
+	At       time.Time    `json:"at"`
+}
+
+// Reset begins a new session: the ledger is empty again. It never stands inside a turn.
+type Reset struct {
+	By string    `json:"by"` // stable id of the person
+	At time.Time `json:"at"`
+}
+
+// BubbleShown records the platform's id of a turn's progress message, so that it can be found again.
+type BubbleShown struct {
+	Turn      string `json:"turn"`
+	MessageID string `json:"message_id"`
+}
+
+func (TurnStarted) kind() string      { return "turn_started" }
+func (TurnResumed) kind() string      { return "turn_resumed" }
+func (UserMessage) kind() string      { return "user_message" }
+func (AssistantMessage) kind() string { return "assistant_message" }
+func (ToolResult) kind() string       { return "tool_result" }
+func (TurnEnded) kind() string        { return "turn_ended" }
+func (PromptBuilt) kind() string      { return "prompt_built" }
+func (Compaction) kind() string       { return "compaction" }
+func (Reset) kind() string            { return "reset" }
+func (BubbleShown) kind() string      { return "bubble_shown" }
+
+// entryJSON is an entry in the log: its kind and its fields.
+type entryJSON struct {
+	Kind string          `json:"kind"`
+	Data json.RawMessage `json:"data"`
+}
+
+func encodeEntry(e Entry) (entryJSON, error) {
+	data, err := json.Marshal(e)
+	if err != nil {
+		return entryJSON{}, fmt.Errorf("encode %s entry: %w", e.kind(), err)
+	}
+	return entryJSON{Kind: e.kind(), Data: data}, nil
+}
+
+func decodeEntry(j entryJSON) (Entry, error) {
+	switch j.Kind {
+	case "turn_started":
+		return decodeAs[TurnStarted](j)
+	case "turn_resumed":
+		return decodeAs[TurnResumed](j)
+	case "user_message":
+		return decodeAs[UserMessage](j)
+	case "assistant_message":
+		return decodeAs[AssistantMessage](j)
+	case "tool_result":
+		return decodeAs[ToolResult](j)
+	case "turn_ended":
+		return decodeAs[TurnEnded](j)
+	case "prompt_built":
+		return decodeAs[PromptBuilt](j)
+	case "compaction":
+		return decodeAs[Compaction](j)
+	case "reset":
+		return decodeAs[Reset](j)
+	case "bubble_shown":
+		return decodeAs[BubbleShown](j)
+	}
+	return nil, fmt.Errorf("decode entry: unknown kind %q (written by a newer version?)", j.Kind)
+}
+
+func decodeAs[E Entry](j entryJSON) (Entry, error) {
+	var e E
+	if err := json.Unmarshal(j.Data, &e); err != nil {
+		return nil, fmt.Errorf("decode %s entry: %w", j.Kind, err)
+	}
+	return e, nil
+}

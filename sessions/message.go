@@ -1,0 +1,46 @@
+package sessions
+
+import "strings"
+
+// Role says who speaks in a message of the ledger. There is no system role: the system prompt is not part of the
+// ledger but of the session (see PromptBuilt).
+type Role string
+
+const (
+	RoleUser      Role = "user"
+	RoleAssistant Role = "assistant"
+	RoleTool      Role = "tool" // the result of one tool call
+)
+
+// Message is the one internal format of what a model sees and says. Providers convert it at their edge.
+type Message struct {
+	Role       Role       `json:"role"`
+	Text       string     `json:"text,omitempty"`
+	ToolCalls  []ToolCall `json:"tool_calls,omitempty"`   // of an assistant message, in call order
+	ToolCallID string     `json:"tool_call_id,omitempty"` // of a tool message: the call that it answers
+}
+
+// ToolCall is a model's request to run a tool. Arguments is the JSON text exactly as the model wrote it; it may be
+// anything until it has been validated.
+type ToolCall struct {
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+// Usage counts the tokens of one model call, or of several added up, as the provider reported them.
+type Usage struct {
+	Input  int `json:"input"`            // the whole prompt, the cached part included
+	Output int `json:"output"`           // everything generated, reasoning included
+	Cached int `json:"cached,omitempty"` // the part of Input that came from the provider's cache
+}
+
+// Add returns the sum of two usages.
+func (u Usage) Add(v Usage) Usage {
+	return Usage{Input: u.Input + v.Input, Output: u.Output + v.Output, Cached: u.Cached + v.Cached}
+}
+
+// Blank tells whether a message says nothing: no text but white space and no tool call.
+func (m Message) Blank() bool {
+	return strings.TrimSpace(m.Text) == "" && len(m.ToolCalls) == 0
+}

@@ -1,0 +1,159 @@
+package sessions
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Session is the folded state of a conversation since its last reset: what is needed to go on. It is a plain value
+// that belongs to one goroutine.
+type Session struct {
+	Key      Key
+	Revision Revision
+	ID       string    // names the segment since the last reset: key@revision of its first record
+	Started  time.Time // of the segment
+	Messages []Message // the ledger, as it goes to the model after the system prompt
+	Prompt   *PromptBuilt
+	Turn     *Turn // the open turn, nil if there is none
+
+	// Measured is the size of the prompt plus the reply of the last model call, in tokens as the provider counted
+	// them, and MeasuredTo how many Messages it covers. Zero until a provider has reported.
+	Measured   int
+	MeasuredTo int
+
+	Compactions int   // of this segment
+	Total       Usage // of the ended turns since folding started
+}
+
+// Turn is an open turn.
+type Turn struct {
+	ID        string     `json:"id"`
+	Inputs    []ItemID   `json:"inputs,omitempty"`
+	Requester string     `json:"requester"`
+	Started   time.Time  `json:"started"`
+	Rounds    int        `json:"rounds"`  // model replies so far
+	Resumed   int        `json:"resumed"` // how often it went on after a crash
+	Usage     Usage      `json:"usage"`
+	Open      []ToolCall `json:"open,omitempty"`   // calls of the last assistant message without a result, in call order
+	Bubble    string     `json:"bubble,omitempty"` // message id of the progress message, empty if none is known
+	From      int        `json:"from"`             // index in Messages of the turn's first message
+}
+
+// Fold returns the session of a conversation from its records.
+func Fold(key Key, records []Record) (*Session, error) {
+	s := &Session{Key: key}
+	for _, r := range records {
+		if err := s.Apply(r); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// Apply folds one more record into the session. It fails on an entry that cannot follow what was there, which means
+// that the log was written by a faulty program; the session is unusable then.
+func (s *Session) Apply(r Record) error {
+	if r.Revision <= s.Revision {
+		return fmt.Errorf("fold %s: record %d follows %d", s.Key, r.Revision, s.Revision)
+	}
+	s.Revision = r.Revision
+	if s.ID == "" && len(r.Entries) > 0 {
+		s.begin(r)
+	}
+	for _, e := range r.Entries {
+		if err := s.apply(e, r); err != nil {
+			return fmt.Errorf("fold %s at record %d: %w", s.Key, r.Revision, err)
+		}
+	}
+	return nil
+}
+
+// begin starts a segment at a record.
+func (s *Session) begin(r Record) {
+	*s = Session{Key: s.Key, Revision: r.Revision, ID: fmt.Sprintf("%s@%d", s.Key, r.Revision), Started: r.At}
+}
+
+func (s *Session) apply(e Entry, r Record) error {
+	switch e := e.(type) {
+	case TurnStarted:
+		if s.Turn != nil {
+			return fmt.Errorf("turn %s starts within turn %s", e.Turn, s.Turn.ID)
+		}
+		s.Turn = &Turn{ID: e.Turn, Inputs: e.Inputs, Requester: e.Requester, Started: e.At, From: len(s.Messages)}
+	case TurnResumed:
+		return s.inTurn(e.Turn, func(t *Turn) { t.Resumed++ })
+	case UserMessage:
+		s.Messages = append(s.Messages, e.Message)
+	case AssistantMessage:
+		return s.assistant(e)
+	case ToolResult:
+		return s.result(e)
+	case TurnEnded:
+		if err := s.inTurn(e.Turn, func(*Turn) {}); err != nil {
+			return err
+		}
+		if len(s.Turn.Open) > 0 {
+			return fmt.Errorf("turn %s ends with %d open calls", e.Turn, len(s.Turn.Open))
+		}
+		s.Turn = nil
+		s.Total = s.Total.Add(e.Usage)
+	case PromptBuilt:
+		s.Prompt = &e
+	case Compaction:
+		s.compact(e)
+	case Reset:
+		if s.Turn != nil {
+			return fmt.Errorf("reset within turn %s", s.Turn.ID)
+		}
+		s.begin(r)
+	case BubbleShown:
+		return s.inTurn(e.Turn, func(t *Turn) { t.Bubble = e.MessageID })
+	default:
+		return fmt.Errorf("entry %T is not known", e)
+	}
+	return nil
+}
+
+func (s *Session) assistant(e AssistantMessage) error {
+	s.Messages = append(s.Messages, e.Message)
+	if e.Usage.Input > 0 {
+		s.Measured, s.MeasuredTo = e.Usage.Input+e.Usage.Output, len(s.Messages)
+	}
+	return s.inTurn(e.Turn, func(t *Turn) {
+		t.Rounds++
+		t.Usage = t.Usage.Add(e.Usage)
+		t.Open = slices.Clone(e.Message.ToolCalls)
+	})
+}
+
+func (s *Session) result(e ToolResult) error {
+	if s.Turn == nil {
+		return fmt.Errorf("result of call %s outside a turn", e.Message.ToolCallID)
+	}
+	i := slices.IndexFunc(s.Turn.Open, func(c ToolCall) bool { return c.ID == e.Message.ToolCallID })
+	if i < 0 {
+		return fmt.Errorf("result of call %s, which is not open", e.Message.ToolCallID)
+	}
+	s.Turn.Open = slices.Delete(s.Turn.Open, i, i+1)
+	s.Messages = append(s.Messages, e.Message)
+	return nil
+}
+
+// compact replaces all that was folded so far by what the compaction carries.
+func (s *Session) compact(e Compaction) {
+	s.ID, s.Started = e.Segment, e.Started
+	s.Messages = slices.Clone(e.Messages)
+	s.Prompt = e.Prompt
+	s.Measured, s.MeasuredTo = 0, 0
+	s.Compactions = e.Count
+	s.Turn = e.Turn
+}
+
+func (s *Session) inTurn(id string, change func(*Turn)) error {
+	if s.Turn == nil || s.Turn.ID != id {
+		return fmt.Errorf("entry of turn %s, which is not open", id)
+	}
+	change(s.Turn)
+	return nil
+}

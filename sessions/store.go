@@ -1,0 +1,107 @@
+// Package sessions holds what must not be lost: the log of each conversation, the inbox of accepted updates, the
+// outbox of messages to be delivered, and the one contract, Store, through which all of it is written.
+//
+// A conversation is an append-only log of Records under a Key; a Session is the fold of its entries since the last
+// reset. Three families of commits exist, each one atomic and each with its own precondition, so that every commit can
+// be one transaction of a file or one publish to a stream: Accept (an item that was not seen), Append (a record at the
+// expected revision, by the current owner), Mark (a part of an outbox row in the expected state). Inbox, outbox and
+// whatever else is looked up are projections of these.
+//
+// Commits of one key, one item and one row are ordered by their preconditions; otherwise concurrent commits have no
+// order. The package starts no goroutine; engines may, and Close waits for them. The package knows no platform, no
+// model, no tool and never interprets a payload.
+package sessions
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+)
+
+// What a failed precondition or a closed store is reported as; wrapped errors match with errors.Is.
+var (
+	ErrSeen   = errors.New("item was accepted before")
+	ErrStale  = errors.New("not the owner any more, or the log has moved on")
+	ErrState  = errors.New("row is not in the expected state")
+	ErrInUse  = errors.New("database is in use; is another instance running?")
+	ErrFormat = errors.New("database has a format that this version does not know")
+	ErrClosed = errors.New("store is closed")
+)
+
+// Commit is one atomic change. The set is closed: Accept, Append, Mark.
+type Commit interface{ commit() }
+
+// Accept puts an item into the inbox. Precondition: its ID was never accepted, as far as the store remembers
+// (see Store.Prune). Fails with ErrSeen.
+type Accept struct{ Item Item }
+
+// Append adds a record to a conversation's log. Precondition: the lease is the current one of its key and After is
+// the key's last revision. Fails with ErrStale. A TurnStarted entry claims the items that it names; Consumed items
+// leave the inbox; Outbox rows join their lanes.
+type Append struct {
+	Lease  Lease
+	After  Revision
+	Record Record // Revision is ignored
+}
+
+// Mark moves one part of an outbox row. Precondition: the part is in state From. Fails with ErrState, also for a row
+// that is not known (any more).
+type Mark struct {
+	Row  RowID
+	Part int
+	From State
+	To   Part
+}
+
+func (Accept) commit() {}
+func (Append) commit() {}
+func (Mark) commit()   {}
+
+// Lease says who may append to a key. A newer lease of the same key makes all older ones stale.
+type Lease struct {
+	Key   Key
+	Owner string
+	Epoch uint64
+}
+
+// Conversation is what a new owner of a key gets to begin with.
+type Conversation struct {
+	Lease    Lease
+	Revision Revision      // the last one
+	Records  []Record      // from the last base on (see Record.Base), in order; all of them if there is none
+	Pending  []PendingItem // in the order of acceptance
+}
+
+// Store is the published contract of an engine; storetest has the suite that each must pass. All methods may be called
+// from any goroutine. A Commit is durable when it returns nil. Commits that arrive while one is being written share
+// the next write; none waits for company. A failed precondition fails that commit alone.
+type Store interface {
+	// Commit checks the commit's precondition and, if it holds, makes the change durable. It returns the new revision
+	// of an Append and 0 otherwise. If the context ends first, the outcome is unknown to the caller, but never half.
+	Commit(ctx context.Context, c Commit) (Revision, error)
+
+	// Acquire makes owner the only one who may append to key, and returns what there is. It never fails because there
+	// is nothing yet, nor because somebody else holds the key: he loses it.
+	Acquire(ctx context.Context, key Key, owner string) (Conversation, error)
+	// Release gives a lease back; a stale one is ignored.
+	Release(ctx context.Context, lease Lease) error
+
+	// History returns the records of a key with a revision above after, in order.
+	History(ctx context.Context, key Key, after Revision) iter.Seq2[Record, error]
+	// Keys returns all keys that have a record, in lexical order.
+	Keys(ctx context.Context) iter.Seq2[Key, error]
+	// Pending returns all items without an outcome, in the order of acceptance.
+	Pending(ctx context.Context) iter.Seq2[PendingItem, error]
+	// Undelivered returns the rows that are not done, those of each lane in the order of their commits.
+	Undelivered(ctx context.Context) iter.Seq2[Row, error]
+	// Row returns one row, ErrState if it is not known.
+	Row(ctx context.Context, id RowID) (Row, error)
+
+	// Prune forgets consumed items and done rows from before the given time and returns how many it forgot. A
+	// forgotten item could be accepted again, so the time must lie further back than any platform repeats an event.
+	Prune(ctx context.Context, before time.Time) (int, error)
+
+	// Close waits for running commits, releases everything, and makes all later calls fail with ErrClosed.
+	Close() error
+}
