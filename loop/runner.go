@@ -1,0 +1,99 @@
+// Package loop is the agent's engine: it runs one turn of a conversation at a time, as a state machine over model calls
+// and tool calls, until a final text or a controlled stop.
+//
+// Four layers are kept apart: scheduling (which state next: machine.go), inference (call the model and understand its
+// reply), execution (validate and run tools), state (ledger, budget, journal). Only the state layer writes the log, and
+// it writes before anybody is told. A turn runs on the goroutine that called Run; parallel tool calls run on goroutines
+// that Run waits for. Events reach the observer in the order in which things happened. The package knows no platform
+// and no store.
+package loop
+
+import (
+	"context"
+	"time"
+
+	"github.com/talaria-agent/talaria/sessions"
+	"github.com/talaria-agent/talaria/tools"
+)
+
+// EndReason says why a turn ended.
+type EndReason string
+
+const (
+	EndAnswered    EndReason = "answered"
+	EndStopped     EndReason = "stopped"    // a person said stop
+	EndSuperseded  EndReason = "superseded" // a new message took its place
+	EndRounds      EndReason = "model call budget"
+	EndTokens      EndReason = "token budget"
+	EndCalls       EndReason = "tool call budget"
+	EndRepetition  EndReason = "repetition"
+	EndTimeout     EndReason = "timeout"
+	EndEmpty       EndReason = "empty reply"
+	EndModelFailed EndReason = "model failed"
+	EndInternal    EndReason = "internal error"
+)
+
+// The causes with which a turn's context is cancelled.
+type cause string
+
+func (c cause) Error() string { return string(c) }
+
+const (
+	// ErrStopped: a person said stop.
+	ErrStopped = cause("stopped by a person")
+	// ErrSuperseded: a newer message takes the turn's place.
+	ErrSuperseded = cause("superseded by a newer message")
+	// ErrParked: the process shuts down; the turn stays open in the log and goes on at the next start.
+	ErrParked = cause("parked for a restart")
+)
+
+// Limits bound a turn. Zero values mean the defaults of DefaultLimits.
+type Limits struct {
+	MaxTurns        int           // model calls
+	MaxToolCalls    int           //
+	MaxTokens       int           // what the turn adds: output and newly appended input
+	Timeout         time.Duration // wall clock, without the time spent waiting for a person
+	RepeatThreshold int           // equal rounds in a row
+	ResultHead      int           // lines of a tool result kept at its beginning
+	ResultTail      int           // and at its end
+	RetryModel      int           // attempts at a failing model call, the first included
+}
+
+// DefaultLimits are those of the published system, but for the ones that it leaves open.
+func DefaultLimits() Limits {
+	return Limits{
+		MaxTurns: 90, MaxToolCalls: 150, MaxTokens: 400_000, Timeout: 30 * time.Minute,
+		RepeatThreshold: 3, ResultHead: 50, ResultTail: 20, RetryModel: 3,
+	}
+}
+
+// Journal is the state layer's way to the conversation's log. It belongs to one turn and is called from one goroutine.
+type Journal interface {
+	// Session returns the state as folded so far, all appended entries included. It must not be changed.
+	Session() *sessions.Session
+	// Append makes entries durable. After an error the turn must stop at once: the log may belong to somebody else.
+	Append(ctx context.Context, entries ...sessions.Entry) error
+	// End makes the last entries, the outcome and the answer's way to the person durable in one commit. It is called
+	// exactly once, with a context that outlives the turn's cancellation.
+	End(ctx context.Context, outcome Outcome, entries ...sessions.Entry) error
+}
+
+// Outcome is how a turn ended.
+type Outcome struct {
+	Reason EndReason
+	Text   string // the answer, or the sentence that tells the person why there is none; Markdown
+	Err    error  // the cause, for the log; never shown as it is
+	Usage  sessions.Usage
+	Rounds int
+	Calls  int
+}
+
+// Turn is what Run works on. The open turn with its user message is in the journal's session already.
+type Turn struct {
+	ID      string
+	Journal Journal
+	Scope   tools.Scope
+	Tools   *tools.Registry
+	Resumed bool        // it goes on after the process died in it
+	Observe func(Event) // called synchronously; must not block; nil = nobody
+}

@@ -1,0 +1,94 @@
+// Package tools is the contract for what a model can do: the Tool, the Registry that knows which exist, the validation
+// of arguments, and the approval policy (pure) with the port through which a person is asked.
+//
+// A tool knows no chat platform and no model; all it learns about where it runs is the Scope. Tools may be called from
+// any goroutine, several at once if their Spec says Parallel. When Call returns, nothing that it started still runs
+// in the foreground: processes are killed and reaped first.
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// Risk says what a call can do at worst. The approval policy decides by it.
+type Risk string
+
+const (
+	ReadOnly Risk = "read-only" // sees only what the conversation may see
+	Writes   Risk = "writes"    // changes files in the conversation's own work folder
+	Executes Risk = "executes"  // runs programs
+)
+
+// Tool is something that a model can call.
+type Tool interface {
+	Spec() Spec
+	// Call runs the tool with arguments that match the schema. What goes wrong for the model to read is a Result with
+	// Failed set; an error is trouble of the infrastructure, or the context's end.
+	Call(ctx context.Context, scope Scope, arguments json.RawMessage) (Result, error)
+}
+
+// Spec describes a tool to the registry, the model and the approval policy.
+type Spec struct {
+	Name        string
+	Toolset     string
+	Description string // for the model, Markdown
+	Schema      *jsonschema.Schema
+	Risk        Risk
+	Parallel    bool // may run beside other parallel calls of one reply
+	Ranged      bool // its result has a page limit of its own and is not cut to head and tail
+	// Paths returns the files that a call reads or writes, so that calls which touch the same one keep their order;
+	// nil = none.
+	Paths func(arguments json.RawMessage) []string
+	// Preview returns one short line that tells a person what the call is about; nil = the arguments themselves.
+	Preview func(arguments json.RawMessage) string
+}
+
+// Scope is where and for whom a call runs.
+type Scope struct {
+	Conversation string // session key
+	Turn         string // task id
+	CallID       string
+	Requester    string // stable id of the person who started the turn
+	Work         string // absolute path of the conversation's work folder; it exists
+}
+
+// Result is what the model gets to read.
+type Result struct {
+	Text   string
+	Failed bool
+}
+
+// Failf returns a failed result.
+func Failf(format string, args ...any) Result {
+	return Result{Text: fmt.Sprintf(format, args...), Failed: true}
+}
+
+// New makes a Tool from a function with typed arguments; the schema is derived from the type A (json and jsonschema
+// tags). It fails if A has no schema.
+func New[A any](spec Spec, call func(ctx context.Context, scope Scope, arguments A) (Result, error)) (Tool, error) {
+	schema, err := jsonschema.For[A](nil)
+	if err != nil {
+		return nil, fmt.Errorf("derive schema of tool %s: %w", spec.Name, err)
+	}
+	spec.Schema = schema
+	return typed[A]{spec, call}, nil
+}
+
+type typed[A any] struct {
+	spec Spec
+	call func(context.Context, Scope, A) (Result, error)
+}
+
+func (t typed[A]) Spec() Spec { return t.spec }
+
+func (t typed[A]) Call(ctx context.Context, scope Scope, arguments json.RawMessage) (Result, error) {
+	var a A
+	if err := json.Unmarshal(arguments, &a); err != nil {
+		return Failf("The arguments could not be read: %v.", err), nil
+	}
+	return t.call(ctx, scope, a)
+}
