@@ -3,6 +3,7 @@ package sessions
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"time"
 )
 
@@ -74,8 +75,8 @@ type TurnEnded struct {
 
 // PromptBuilt fixes the system prompt and the tool declarations, byte for byte, until the next one.
 type PromptBuilt struct {
-	System string          `json:"system"`
-	Tools  json.RawMessage `json:"tools,omitempty"`
+	System string `json:"system"`
+	Tools  []byte `json:"tools,omitempty"` // JSON; not a RawMessage, which encoding would compact and escape
 }
 
 // Compaction replaces the ledger by a shorter one. It carries everything that is needed from here on, so that folding
@@ -123,6 +124,9 @@ type entryJSON struct {
 }
 
 func encodeEntry(e Entry) (entryJSON, error) {
+	if e == nil || reflect.TypeOf(e).Kind() == reflect.Pointer {
+		return entryJSON{}, fmt.Errorf("encode entry of type %T: entries are plain values", e)
+	}
 	data, err := json.Marshal(e)
 	if err != nil {
 		return entryJSON{}, fmt.Errorf("encode %s entry: %w", e.kind(), err)

@@ -3,6 +3,7 @@ package sessions
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -63,7 +64,7 @@ type Part struct {
 	Error     string    `json:"error,omitempty"` // the last one, without secrets
 }
 
-// RowID is the idempotency key of an outbox row, unique.
+// RowID is the idempotency key of an outbox row, unique over all keys and time.
 type RowID string
 
 // Row is one message in the outbox. Its payload is fixed; the state of its parts moves by Marks.
@@ -86,17 +87,20 @@ func (r Row) Done() bool {
 }
 
 // Base tells whether folding can begin at this record, because an entry of it replaces all that was before.
-func (r Record) Base() bool {
-	for _, e := range r.Entries {
+func (r Record) Base() bool { return r.lastBase() >= 0 }
+
+// lastBase returns the index of the last entry that replaces all that was before, -1 if there is none.
+func (r Record) lastBase() int {
+	for i, e := range slices.Backward(r.Entries) {
 		switch e.(type) {
 		case Compaction, Reset:
-			return true
+			return i
 		}
 	}
-	return false
+	return -1
 }
 
-// Claims returns the items that the record's turn claims, and the turn.
+// Claims returns the items that the record's turn claims, and the turn. A record starts at most one turn.
 func (r Record) Claims() (turn string, items []ItemID) {
 	for _, e := range r.Entries {
 		if s, ok := e.(TurnStarted); ok {

@@ -40,10 +40,14 @@ type Turn struct {
 	From      int        `json:"from"`             // index in Messages of the turn's first message
 }
 
-// Fold returns the session of a conversation from its records.
+// Fold returns the session of a conversation from its records: all of them, or those from a base on. What stands in
+// the first record before its last base entry is passed over: it ends what was before, and the base replaces that.
 func Fold(key Key, records []Record) (*Session, error) {
 	s := &Session{Key: key}
-	for _, r := range records {
+	for i, r := range records {
+		if i == 0 {
+			r.Entries = r.Entries[max(0, r.lastBase()):]
+		}
 		if err := s.Apply(r); err != nil {
 			return nil, err
 		}
@@ -147,7 +151,12 @@ func (s *Session) compact(e Compaction) {
 	s.Prompt = e.Prompt
 	s.Measured, s.MeasuredTo = 0, 0
 	s.Compactions = e.Count
-	s.Turn = e.Turn
+	s.Turn = nil
+	if e.Turn != nil { // a copy, because the session goes on changing it and the record must not change
+		t := *e.Turn
+		t.Open = slices.Clone(t.Open)
+		s.Turn = &t
+	}
 }
 
 func (s *Session) inTurn(id string, change func(*Turn)) error {

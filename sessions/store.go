@@ -38,7 +38,8 @@ type Accept struct{ Item Item }
 
 // Append adds a record to a conversation's log. Precondition: the lease is the current one of its key and After is
 // the key's last revision. Fails with ErrStale. A TurnStarted entry claims the items that it names; Consumed items
-// leave the inbox; Outbox rows join their lanes.
+// leave the inbox; Outbox rows join their lanes. Claimed or consumed items that are not pending are passed over. Row
+// ids must be new: engines that find one taken fail the commit with an error that is none of the ones above.
 type Append struct {
 	Lease  Lease
 	After  Revision
@@ -75,7 +76,12 @@ type Conversation struct {
 
 // Store is the published contract of an engine; storetest has the suite that each must pass. All methods may be called
 // from any goroutine. A Commit is durable when it returns nil. Commits that arrive while one is being written share
-// the next write; none waits for company. A failed precondition fails that commit alone.
+// the next write; none waits for company. A failed precondition fails that commit alone, and so does a commit that is
+// not well formed (see Validate). No memory is shared with the caller: what was passed in may be changed afterwards,
+// and what was returned belongs to the caller. Times keep their instant, not their zone.
+//
+// Iterators read in steps: each element was true when it was read, and what is committed meanwhile may be seen or not.
+// The loop's body may call the store. An error is the last thing that an iterator yields.
 type Store interface {
 	// Commit checks the commit's precondition and, if it holds, makes the change durable. It returns the new revision
 	// of an Append and 0 otherwise. If the context ends first, the outcome is unknown to the caller, but never half.
@@ -98,10 +104,13 @@ type Store interface {
 	// Row returns one row, ErrState if it is not known.
 	Row(ctx context.Context, id RowID) (Row, error)
 
-	// Prune forgets consumed items and done rows from before the given time and returns how many it forgot. A
-	// forgotten item could be accepted again, so the time must lie further back than any platform repeats an event.
+	// Prune forgets consumed items and done rows from before the given time and returns how many it forgot. An item's
+	// time is Record.At of the record that consumed it, a row's that of the record that it came with. A forgotten item
+	// could be accepted again, so the time must lie further back than any platform repeats an event. The log itself is
+	// never pruned.
 	Prune(ctx context.Context, before time.Time) (int, error)
 
-	// Close waits for running commits, releases everything, and makes all later calls fail with ErrClosed.
+	// Close waits for running commits, releases everything, and makes all later calls fail with ErrClosed; iterators
+	// yield it. Closing again is harmless.
 	Close() error
 }
