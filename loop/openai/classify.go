@@ -1,0 +1,212 @@
+package openai
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	chat "github.com/sashabaranov/go-openai"
+
+	"github.com/talaria-agent/talaria/loop"
+)
+
+const (
+	statusOK   = http.StatusOK // an error that came inside a successful response
+	maxMessage = 400           // bytes of a provider's message in an error
+	maxWait    = time.Hour     // longer waits are the provider's mistake, or ours about the clock
+)
+
+var errGarbled = errors.New("the model sent something that is not JSON")
+
+// complaint is what a provider says about a failure, in any of the shapes that are in use.
+type complaint struct {
+	Message, Type, Code string
+	Status              int // the code, if it is the number of an HTTP status
+}
+
+// classify turns a response that is no reply into an error of the right class.
+func classify(status int, header http.Header, body []byte) error {
+	c, understood := readComplaint(body)
+	if status == statusOK && c.Status != 0 {
+		status = c.Status
+	}
+	failed := &loop.ModelError{Class: c.class(status), Wait: retryAfter(header, time.Now())}
+	what := c.Message
+	switch {
+	case !understood && status == statusOK:
+		failed.Class = loop.ModelBadRequest
+		what = "the address answered with something that is no completion; is the base URL right?"
+	case !understood && (status == http.StatusNotFound || status < 400):
+		what = "nothing answers there; is the base URL right?"
+	case what == "":
+		what = strings.TrimSpace(c.Type + " " + c.Code)
+	}
+	if what == "" {
+		what = "the provider did not say why"
+	}
+	failed.Err = fmt.Errorf("%s (status %d)", clip(what), status)
+	return failed
+}
+
+func clip(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) <= maxMessage {
+		return s
+	}
+	cut := maxMessage
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "…"
+}
+
+// readComplaint reads OpenAI's shape, and those of Gemini (a list), FastAPI ("detail") and of servers that put a bare
+// string or no envelope. It reports false for anything else, such as a page of a proxy.
+func readComplaint(body []byte) (complaint, bool) {
+	var list []json.RawMessage
+	if json.Unmarshal(body, &list) == nil && len(list) > 0 {
+		body = list[0]
+	}
+	var envelope struct {
+		Error  json.RawMessage `json:"error"`
+		Detail json.RawMessage `json:"detail"`
+	}
+	if json.Unmarshal(body, &envelope) != nil {
+		return complaint{}, false
+	}
+	inner := first(envelope.Error, envelope.Detail)
+	if inner == nil {
+		inner = body
+	}
+	var s string
+	if json.Unmarshal(inner, &s) == nil {
+		return complaint{Message: s}, true
+	}
+	var fields struct {
+		Message any `json:"message"`
+		Type    any `json:"type"`
+		Code    any `json:"code"`
+		Status  any `json:"status"` // Gemini's name of the code
+	}
+	if json.Unmarshal(inner, &fields) != nil {
+		return complaint{Message: string(inner)}, true
+	}
+	c := complaint{Message: word(fields.Message), Type: word(fields.Type), Code: word(fields.Code)}
+	if n, err := strconv.Atoi(c.Code); err == nil && n >= 400 && n <= 599 {
+		c.Status = n
+		c.Code = word(fields.Status)
+	}
+	return c, c != complaint{}
+}
+
+func word(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	}
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return ""
+	}
+	return string(raw)
+}
+
+// Phrases by which failures are known where the code says nothing, lower-case. The first two lists are taken from
+// what OpenAI, Anthropic, Gemini, vLLM, llama.cpp, Ollama, OpenRouter, DeepSeek and Mistral answer.
+func tooLongPhrases() []string {
+	return []string{
+		"context_length_exceeded", "context length", "context window", "maximum context", "context size",
+		"prompt is too long", "input is too long", "prompt too long", "request too large", "too many tokens",
+		"input token count", "maximum number of tokens", "exceeds the model's maximum", "reduce the length",
+		"string_above_max_length", "exceed_context_size",
+	}
+}
+
+func quotaPhrases() []string {
+	return []string{
+		"insufficient_quota", "insufficient balance", "insufficient credits", "exceeded your current quota",
+		"billing_hard_limit", "billing hard limit", "credit balance", "out of credits", "payment required",
+	}
+}
+
+func filterPhrases() []string {
+	return []string{"content_filter", "content_policy_violation", "content management policy", "safety system"}
+}
+
+// class says what a complaint means for the loop. What the words say goes before what the status says: providers use
+// 400, 413 and 429 alike for a prompt that is too long, and 429 for an empty account.
+func (c complaint) class(status int) loop.ErrorClass {
+	said := strings.ToLower(c.Message + " " + c.Type + " " + c.Code)
+	says := func(phrases ...string) bool {
+		for _, p := range phrases {
+			if strings.Contains(said, p) {
+				return true
+			}
+		}
+		return false
+	}
+	refusal := status < 500
+	switch {
+	case status == http.StatusRequestEntityTooLarge, refusal && says(tooLongPhrases()...):
+		return loop.ModelTooLong
+	case status == http.StatusPaymentRequired, refusal && says(quotaPhrases()...):
+		return loop.ModelQuota
+	case refusal && says(filterPhrases()...):
+		return loop.ModelFiltered
+	case status == http.StatusTooManyRequests, says("rate_limit", "rate limit", "resource_exhausted"):
+		return loop.ModelRateLimited
+	case status == http.StatusUnauthorized, status == http.StatusForbidden,
+		status == statusOK && says("invalid_api_key", "authentication", "permission_error"):
+		return loop.ModelAuth
+	case status == http.StatusRequestTimeout:
+		return loop.ModelNetwork
+	case status >= 500, status == http.StatusConflict, status == http.StatusTooEarly,
+		says("overloaded", "server_error", "api_error"):
+		return loop.ModelOverloaded
+	case status == statusOK && !says("invalid_request"):
+		return loop.ModelOverloaded // it broke off in the middle and does not say why
+	}
+	return loop.ModelBadRequest
+}
+
+// retryAfter reads how long a provider wants us to wait: RFC 9110 has seconds and a date, OpenAI adds milliseconds.
+func retryAfter(header http.Header, now time.Time) time.Duration {
+	var wait time.Duration
+	value := header.Get("Retry-After")
+	if ms, err := strconv.ParseFloat(header.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
+		wait = time.Duration(min(ms, float64(maxWait.Milliseconds())) * float64(time.Millisecond))
+	} else if s, err := strconv.ParseFloat(value, 64); err == nil && s > 0 {
+		wait = time.Duration(min(s, maxWait.Seconds()) * float64(time.Second))
+	} else if at, err := http.ParseTime(value); err == nil {
+		wait = at.Sub(now)
+	}
+	return min(max(wait, 0), maxWait)
+}
+
+// hasChoices tells whether a body is a whole completion.
+func hasChoices(body []byte) bool {
+	var c struct {
+		Choices []json.RawMessage `json:"choices"`
+	}
+	return json.Unmarshal(body, &c) == nil && len(c.Choices) > 0
+}
+
+// isRefusal tells whether go-openai itself refused to send a request: it knows what some models do not take.
+func isRefusal(err error) bool {
+	for _, known := range []error{
+		chat.ErrChatCompletionInvalidModel, chat.ErrReasoningModelMaxTokensDeprecated,
+		chat.ErrReasoningToolsRequireResponses, chat.ErrReasoningEffortUnsupported,
+	} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return false
+}

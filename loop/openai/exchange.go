@@ -1,0 +1,261 @@
+package openai
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/talaria-agent/talaria/loop"
+)
+
+var (
+	errNoConnection = errors.New("the model could not be connected to in time")
+	errSilent       = errors.New("the model said nothing for too long")
+	errCut          = errors.New("the reply was cut off before its end")
+	errNoEnd        = errors.New("the stream did not end after the reply")
+)
+
+const (
+	maxErrorBody = 64 << 10
+	maxLine      = 8 << 20 // of a stream; a whole reply in one chunk fits
+)
+
+// exchange is one HTTP exchange, and the HTTPDoer that go-openai sends it through. It watches over the silence of the
+// server, turns every response that is no stream into a classified error, and hands on only the data lines of a
+// stream: go-openai counts the others against a limit, keeps them in memory, and mixes them into errors.
+type exchange struct {
+	client  *http.Client
+	silence time.Duration
+	ctx     context.Context // ends with the call, or with errSilent or errNoEnd
+	cancel  context.CancelCauseFunc
+	timer   *time.Timer
+	ending  atomic.Bool // the reply is complete, only the end of the stream is missing
+	sawDone bool        // [DONE] came; read and written by the caller's goroutine
+}
+
+func newExchange(parent context.Context, client *http.Client, silence time.Duration) *exchange {
+	ctx, cancel := context.WithCancelCause(parent)
+	x := &exchange{client: client, silence: silence, ctx: ctx, cancel: cancel}
+	x.timer = time.AfterFunc(silence, func() {
+		if x.ending.Load() {
+			cancel(errNoEnd)
+		} else {
+			cancel(errSilent)
+		}
+	})
+	return x
+}
+
+// close releases the timer and the connection.
+func (x *exchange) close() {
+	x.timer.Stop()
+	x.cancel(nil)
+}
+
+// heard tells the watchdog that the server is alive.
+func (x *exchange) heard() {
+	if !x.ending.Load() {
+		x.timer.Reset(x.silence)
+	}
+}
+
+// expectEnd shortens the wait for what comes after a complete reply: usage, and the end of the stream.
+func (x *exchange) expectEnd() {
+	if x.ending.CompareAndSwap(false, true) {
+		x.timer.Reset(min(afterFinish, x.silence))
+	}
+}
+
+// failure classifies what went wrong outside of what the server said.
+func (x *exchange) failure(err error) error {
+	if cause := context.Cause(x.ctx); cause != nil {
+		return network(cause)
+	}
+	var failed *loop.ModelError
+	if errors.As(err, &failed) {
+		return failed
+	}
+	var traffic *url.Error // its text holds the address, which may hold a password
+	if errors.As(err, &traffic) {
+		return network(traffic.Err)
+	}
+	if isRefusal(err) {
+		return badRequest("the request was not sent: %w", err)
+	}
+	return network(err)
+}
+
+// Do sends the request. Its errors are classified if the server answered.
+func (x *exchange) Do(req *http.Request) (*http.Response, error) {
+	req.Header.Set("User-Agent", "talaria")
+	resp, err := x.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	x.heard()
+	if resp.StatusCode != http.StatusOK {
+		return nil, x.refused(resp, resp.Body)
+	}
+	body := bufio.NewReader(watched{resp.Body, x})
+	lines, err := x.stream(resp, body)
+	if err != nil {
+		resp.Body.Close()
+		return nil, err
+	}
+	resp.Body = &events{lines: lines, body: resp.Body, x: x}
+	return resp, nil
+}
+
+// refused reads the body of a response and classifies it. It closes the response.
+func (x *exchange) refused(resp *http.Response, body io.Reader) error {
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(body, maxErrorBody))
+	if err != nil && x.ctx.Err() != nil {
+		return err
+	}
+	return classify(resp.StatusCode, resp.Header, text)
+}
+
+// stream finds out by its first byte what a successful response is, since its content type cannot be trusted: a
+// stream, a whole completion, of which it makes a stream, or an error.
+func (x *exchange) stream(resp *http.Response, body *bufio.Reader) (*bufio.Reader, error) {
+	start, err := firstByte(body)
+	if err != nil {
+		return nil, cut(err)
+	}
+	switch start {
+	case 'd', 'e', 'i', 'r', ':': // data, event, id, retry, a comment
+		return body, nil
+	case '{':
+		text, err := io.ReadAll(io.LimitReader(body, maxLine))
+		if err != nil {
+			return nil, cut(err)
+		}
+		if !hasChoices(text) {
+			return nil, classify(resp.StatusCode, resp.Header, text)
+		}
+		text = bytes.ReplaceAll(text, []byte("\n"), []byte(" ")) // line breaks in JSON are white space
+		return bufio.NewReader(io.MultiReader(bytes.NewReader(text), strings.NewReader("\ndata: [DONE]\n"))), nil
+	}
+	return nil, x.refused(resp, body)
+}
+
+// cut returns the error of a body that ended early.
+func cut(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return network(errCut)
+	}
+	return err
+}
+
+// firstByte looks at the first byte that is no white space, without consuming it.
+func firstByte(r *bufio.Reader) (byte, error) {
+	for {
+		b, err := r.ReadByte()
+		if err != nil {
+			return 0, err
+		}
+		if b != ' ' && b != '\n' && b != '\r' && b != '\t' {
+			return b, r.UnreadByte()
+		}
+	}
+}
+
+// watched tells the watchdog about every read.
+type watched struct {
+	io.Reader
+	x *exchange
+}
+
+func (w watched) Read(p []byte) (int, error) {
+	n, err := w.Reader.Read(p)
+	if n > 0 {
+		w.x.heard()
+	}
+	return n, err
+}
+
+// events is the body of a stream without everything that is not data.
+type events struct {
+	lines *bufio.Reader
+	body  io.Closer
+	x     *exchange
+	event string // of the event that is being read
+	ready []byte // what the next Read returns
+}
+
+func (e *events) Close() error { return e.body.Close() }
+
+func (e *events) Read(p []byte) (int, error) {
+	for len(e.ready) == 0 {
+		line, err := e.line()
+		if err != nil {
+			return 0, err
+		}
+		e.take(line)
+	}
+	n := copy(p, e.ready)
+	e.ready = e.ready[n:]
+	return n, nil
+}
+
+// take looks at one line of the stream.
+func (e *events) take(line []byte) {
+	line = bytes.TrimSpace(line)
+	name, value, _ := bytes.Cut(line, []byte(":"))
+	value = bytes.TrimSpace(value)
+	switch {
+	case len(line) == 0:
+		e.event = ""
+	case string(name) == "event":
+		e.event = string(value)
+	case line[0] == '{': // a bare object, most often an error
+		e.data(line)
+	case string(name) != "data" || len(value) == 0:
+	case string(value) == "[DONE]":
+		e.x.sawDone = true
+		e.ready = []byte("data: [DONE]\n")
+	case e.event == "error":
+		e.ready = fmt.Appendf(nil, "data: {%q:%s}\n", errorEvent, value)
+	default:
+		e.data(value)
+	}
+}
+
+// data hands on a chunk. The space keeps go-openai from recognising an error by its first bytes: it would wait for one
+// more line before it says so.
+func (e *events) data(value []byte) {
+	e.ready = append([]byte("data: "), value...)
+	if value[0] == '{' {
+		e.ready = append([]byte("data: { "), value[1:]...)
+	}
+	e.ready = append(e.ready, '\n')
+}
+
+// line returns the next line, the last one even if it has no end.
+func (e *events) line() ([]byte, error) {
+	var line []byte
+	for {
+		part, err := e.lines.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case err == nil:
+			return line, nil
+		case len(line) > maxLine:
+			return nil, badRequest("the model sent a line of more than %d MiB", maxLine>>20)
+		case errors.Is(err, bufio.ErrBufferFull):
+		case errors.Is(err, io.EOF) && len(line) > 0:
+			return line, nil
+		default:
+			return nil, err
+		}
+	}
+}
