@@ -7,22 +7,36 @@ import (
 )
 
 // Event is what a turn tells its observer. The set is closed. Order: RoundStarted, then TextDelta any number of times,
-// then Replied; then for each tool call CallStarted and CallEnded, where parallel calls interleave; Retrying,
-// Compacted and Ended as they happen; Ended is last, exactly once.
+// then Replied; then for each tool call CallStarted and CallEnded, where parallel calls interleave, a call that waits
+// for a person has AwaitingApproval and ApprovalOver before its CallStarted; Retrying, Compacted and Ended as they
+// happen; Ended is last, exactly once, but for a turn that did not end (see Outcome). A call that never runs has its
+// CallEnded without a CallStarted.
 type Event interface{ event() }
 
-// RoundStarted: a model call begins. Round counts from 1.
+// RoundStarted: a model call begins. Round counts from 1 and comes again with the same number if the call is tried
+// again; what an earlier try said is void then.
 type RoundStarted struct{ Round int }
 
 // TextDelta: a piece of the model's text arrived.
 type TextDelta struct{ Text string }
 
-// Replied: the model's reply is complete and committed.
+// Replied: the model's reply is complete and, if it has tool calls, committed.
 type Replied struct {
 	Round int
 	Text  string // what it said beside its tool calls, or the answer
 	Calls int
 	Usage sessions.Usage
+}
+
+// AwaitingApproval: a person is asked whether a tool call may run.
+type AwaitingApproval struct {
+	CallID, Tool, Preview string
+}
+
+// ApprovalOver: the waiting for a person is over.
+type ApprovalOver struct {
+	CallID, Tool string
+	Allowed      bool
 }
 
 // CallStarted: a tool call begins to run.
@@ -40,7 +54,7 @@ type CallEnded struct {
 // Retrying: a model call failed and is tried again after Wait.
 type Retrying struct {
 	Class   ErrorClass
-	Attempt int
+	Attempt int // the number of the try that failed, from 1
 	Wait    time.Duration
 }
 
@@ -50,11 +64,13 @@ type Compacted struct{ Before, After int }
 // Ended: the turn is over and its end is committed.
 type Ended struct{ Outcome Outcome }
 
-func (RoundStarted) event() {}
-func (TextDelta) event()    {}
-func (Replied) event()      {}
-func (CallStarted) event()  {}
-func (CallEnded) event()    {}
-func (Retrying) event()     {}
-func (Compacted) event()    {}
-func (Ended) event()        {}
+func (RoundStarted) event()     {}
+func (TextDelta) event()        {}
+func (Replied) event()          {}
+func (AwaitingApproval) event() {}
+func (ApprovalOver) event()     {}
+func (CallStarted) event()      {}
+func (CallEnded) event()        {}
+func (Retrying) event()         {}
+func (Compacted) event()        {}
+func (Ended) event()            {}

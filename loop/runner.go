@@ -10,6 +10,8 @@ package loop
 
 import (
 	"context"
+	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/talaria-agent/talaria/sessions"
@@ -67,6 +69,27 @@ func DefaultLimits() Limits {
 	}
 }
 
+// orDefaults fills in what is zero.
+func (l Limits) orDefaults() Limits {
+	d := DefaultLimits()
+	fill := func(v *int, or int) {
+		if *v == 0 {
+			*v = or
+		}
+	}
+	fill(&l.MaxTurns, d.MaxTurns)
+	fill(&l.MaxToolCalls, d.MaxToolCalls)
+	fill(&l.MaxTokens, d.MaxTokens)
+	fill(&l.RepeatThreshold, d.RepeatThreshold)
+	fill(&l.ResultHead, d.ResultHead)
+	fill(&l.ResultTail, d.ResultTail)
+	fill(&l.RetryModel, d.RetryModel)
+	if l.Timeout == 0 {
+		l.Timeout = d.Timeout
+	}
+	return l
+}
+
 // Journal is the state layer's way to the conversation's log. It belongs to one turn and is called from one goroutine.
 type Journal interface {
 	// Session returns the state as folded so far, all appended entries included. It must not be changed.
@@ -78,10 +101,11 @@ type Journal interface {
 	End(ctx context.Context, outcome Outcome, entries ...sessions.Entry) error
 }
 
-// Outcome is how a turn ended.
+// Outcome is how a turn ended. Its Reason is empty if the turn did not end: it was parked, or the log did not take an
+// entry. Err says which, the turn stands open in the log, and nobody was told anything.
 type Outcome struct {
 	Reason EndReason
-	Text   string // the answer, or the sentence that tells the person why there is none; Markdown
+	Text   string // Markdown: the answer, or the sentence that tells the person why there is none; empty if superseded
 	Err    error  // the cause, for the log; never shown as it is
 	Usage  sessions.Usage
 	Rounds int
@@ -96,4 +120,59 @@ type Turn struct {
 	Tools   *tools.Registry
 	Resumed bool        // it goes on after the process died in it
 	Observe func(Event) // called synchronously; must not block; nil = nobody
+}
+
+// Runner runs turns. Its fields do not change after the first Run; it may run any number of turns at once, one a
+// conversation.
+type Runner struct {
+	Model      Model
+	Limits     Limits
+	Policy     tools.Policy   // nil = every call is allowed
+	Approver   tools.Approver // nil = nobody can be asked, which counts as no
+	Compressor *Compressor    // for a context that turns out too long; nil = the turn ends with a sentence
+	Log        *slog.Logger   // nil = none
+
+	stragglers stragglers
+}
+
+// Run runs one turn to its end and returns the outcome that was committed. It must be cancelled with one of the causes
+// ErrStopped, ErrSuperseded and ErrParked; any other cause counts as parked, so that nothing is lost. After a cancel it
+// returns within about five seconds.
+func (r *Runner) Run(ctx context.Context, work Turn) Outcome {
+	t := newTurn(r, work)
+	return t.run(ctx)
+}
+
+// Wait waits for tool calls that did not stop when they were told to; see stragglers.
+func (r *Runner) Wait() { r.stragglers.wait.Wait() }
+
+// stragglers are the tool calls that outlived their turn. Their results are dropped and logged. As long as one with
+// effects runs, its conversation starts no other such call.
+type stragglers struct {
+	wait sync.WaitGroup
+	mu   sync.Mutex
+	of   map[string]int // by conversation
+}
+
+func (s *stragglers) add(conversation string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.of == nil {
+		s.of = map[string]int{}
+	}
+	s.of[conversation]++
+}
+
+func (s *stragglers) remove(conversation string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.of[conversation]--; s.of[conversation] == 0 {
+		delete(s.of, conversation)
+	}
+}
+
+func (s *stragglers) any(conversation string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.of[conversation] > 0
 }

@@ -92,6 +92,9 @@ type Compaction struct {
 	Count    int          `json:"count"`   // how many compactions this segment has had, this one included
 	Summary  bool         `json:"summary"` // written by a model; false = a plain digest, because no model answered
 	At       time.Time    `json:"at"`
+
+	// Ineffective is how many compactions in a row had been found ineffective before this one, see Session.
+	Ineffective int `json:"ineffective,omitempty"`
 }
 
 // Reset begins a new session: the ledger is empty again. It never stands inside a turn.

@@ -23,6 +23,8 @@ type Session struct {
 	MeasuredTo int
 
 	Compactions int   // of this segment
+	Ineffective int   // compactions in a row, the last one included, after which the prompt was measured hardly smaller
+	Unjudged    int   // size before the last compaction, as long as no provider has measured what became of it
 	Total       Usage // of the ended turns since folding started
 }
 
@@ -33,6 +35,7 @@ type Turn struct {
 	Requester string     `json:"requester"`
 	Started   time.Time  `json:"started"`
 	Rounds    int        `json:"rounds"`  // model replies so far
+	Calls     int        `json:"calls"`   // tool calls so far
 	Resumed   int        `json:"resumed"` // how often it went on after a crash
 	Usage     Usage      `json:"usage"`
 	Open      []ToolCall `json:"open,omitempty"`   // calls of the last assistant message without a result, in call order
@@ -123,9 +126,11 @@ func (s *Session) assistant(e AssistantMessage) error {
 	s.Messages = append(s.Messages, e.Message)
 	if e.Usage.Input > 0 {
 		s.Measured, s.MeasuredTo = e.Usage.Input+e.Usage.Output, len(s.Messages)
+		s.judge()
 	}
 	return s.inTurn(e.Turn, func(t *Turn) {
 		t.Rounds++
+		t.Calls += len(e.Message.ToolCalls)
 		t.Usage = t.Usage.Add(e.Usage)
 		t.Open = slices.Clone(e.Message.ToolCalls)
 	})
@@ -150,13 +155,26 @@ func (s *Session) compact(e Compaction) {
 	s.Messages = slices.Clone(e.Messages)
 	s.Prompt = e.Prompt
 	s.Measured, s.MeasuredTo = 0, 0
-	s.Compactions = e.Count
+	s.Compactions, s.Ineffective, s.Unjudged = e.Count, e.Ineffective, e.Before
 	s.Turn = nil
 	if e.Turn != nil { // a copy, because the session goes on changing it and the record must not change
 		t := *e.Turn
 		t.Open = slices.Clone(t.Open)
 		s.Turn = &t
 	}
+}
+
+// judge tells, at the first measurement after a compaction, whether it took at least a fifth away.
+func (s *Session) judge() {
+	if s.Unjudged == 0 {
+		return
+	}
+	if s.Measured > s.Unjudged/5*4 {
+		s.Ineffective++
+	} else {
+		s.Ineffective = 0
+	}
+	s.Unjudged = 0
 }
 
 func (s *Session) inTurn(id string, change func(*Turn)) error {

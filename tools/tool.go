@@ -10,6 +10,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -38,8 +39,9 @@ type Spec struct {
 	Description string // for the model, Markdown
 	Schema      *jsonschema.Schema
 	Risk        Risk
-	Parallel    bool // may run beside other parallel calls of one reply
-	Ranged      bool // its result has a page limit of its own and is not cut to head and tail
+	Parallel    bool          // may run beside other parallel calls of one reply
+	Ranged      bool          // its result has a page limit of its own and is not cut to head and tail
+	Timeout     time.Duration // of one call; 0 = the loop's default
 	// Paths returns the files that a call reads or writes, so that calls which touch the same one keep their order;
 	// nil = none.
 	Paths func(arguments json.RawMessage) []string

@@ -1,0 +1,303 @@
+package loop
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/talaria-agent/talaria/sessions"
+	"github.com/talaria-agent/talaria/tools"
+)
+
+const (
+	callTimeout = 5 * time.Minute // of a tool that names none
+	patience    = 5 * time.Second // how long calls that were told to stop are waited for, all together
+	maxParallel = 8
+	previewSize = 200
+
+	interruptedText = "This call was interrupted before it was done."
+	notStartedText  = "This call was not started, because the turn was interrupted."
+)
+
+// errDeadline is the cause with which the deadline of a single call ends it.
+const errDeadline = cause("the call's time is up")
+
+// finished is a call that has its result.
+type finished struct {
+	call    sessions.ToolCall
+	text    string
+	outcome sessions.Outcome
+	took    time.Duration
+}
+
+// execution runs the calls of one reply. Calls run in batches, one batch after the other; those of one batch run side
+// by side. Results are committed in call order, each as soon as all before it are in. The goroutines that it starts
+// have ended when it returns, but for a tool that ignores its context (see stragglers).
+type execution struct {
+	t       *turn
+	calls   []prepared
+	results []*finished // by call; nil = not in yet
+	written int         // how many results are committed
+	broken  error       // the log did not take a result
+}
+
+// execute runs calls and commits their results. At most budget of them run. An error means that the log is lost.
+func (t *turn) execute(ctx context.Context, calls []requested, budget int) error {
+	e := &execution{t: t, results: make([]*finished, len(calls))}
+	for i, c := range calls {
+		p := t.tools.prepare(c)
+		switch {
+		case i >= budget:
+			p.refuse(sessions.OutcomeSkipped, budgetSpent(c.Name))
+		case p.effects && t.runner.stragglers.any(t.Scope.Conversation):
+			p.refuse(sessions.OutcomeRefused, stillRunning(c.Name))
+		}
+		e.calls = append(e.calls, p)
+	}
+	for from := 0; from < len(calls) && e.broken == nil; {
+		to := e.batchEnd(from)
+		e.runBatch(ctx, from, to)
+		from = to
+	}
+	return e.broken
+}
+
+// batchEnd returns the end of the batch that begins at a call: as many calls as may run side by side.
+func (e *execution) batchEnd(from int) int {
+	to := from + 1
+	for to < len(e.calls) && to-from < maxParallel {
+		for _, before := range e.calls[from:to] {
+			if !before.beside(e.calls[to]) {
+				return to
+			}
+		}
+		to++
+	}
+	return to
+}
+
+// runBatch runs the calls from..to-1 side by side and commits their results.
+func (e *execution) runBatch(ctx context.Context, from, to int) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type arrival struct {
+		index  int
+		result finished
+	}
+	arrivals := make(chan arrival, to-from)
+	var running sync.WaitGroup
+	defer running.Wait()
+	for i := from; i < to; i++ {
+		p := e.calls[i]
+		if early, over := e.admit(ctx, p); over {
+			arrivals <- arrival{i, early}
+			continue
+		}
+		e.t.emit(CallStarted{CallID: p.call.ID, Tool: p.call.Name, Preview: oneLine(p.preview)})
+		running.Go(func() { arrivals <- arrival{i, e.attend(ctx, p)} })
+	}
+	for range to - from {
+		a := <-arrivals
+		e.results[a.index] = &a.result
+		if len(arrivals) == 0 {
+			if e.commit(ctx); e.broken != nil {
+				cancel()
+			}
+		}
+	}
+}
+
+// admit decides whether a call may run; if not, its result is there already. It may ask a person.
+func (e *execution) admit(ctx context.Context, p prepared) (early finished, over bool) {
+	over = true
+	early = finished{call: p.call}
+	switch {
+	case ctx.Err() != nil:
+		early.outcome, early.text = sessions.OutcomeInterrupted, notStartedText
+		if halted(ctx) == timedOut {
+			early.outcome, early.text = sessions.OutcomeSkipped, timeIsUp(p.call.Name)
+		}
+	case p.outcome != "":
+		early.outcome, early.text = p.outcome, p.refusal
+	case p.verdict == tools.AskFirst:
+		early, over = e.ask(ctx, p)
+	default:
+		over = false
+	}
+	return early, over
+}
+
+// ask asks a person for permission. The turn's clock stands still meanwhile.
+func (e *execution) ask(ctx context.Context, p prepared) (early finished, over bool) {
+	t := e.t
+	early = finished{call: p.call, outcome: sessions.OutcomeDenied}
+	if t.runner.Approver == nil {
+		early.text = deniedCall(p.call.Name, "it needs permission, and nobody can be asked here")
+		return early, true
+	}
+	t.emit(AwaitingApproval{CallID: p.call.ID, Tool: p.call.Name, Preview: oneLine(p.preview)})
+	t.clock.pause()
+	scope := t.Scope
+	scope.CallID = p.call.ID
+	decision, err := t.runner.Approver.Approve(ctx, tools.Ask{
+		Scope: scope, Tool: p.call.Name, Preview: p.preview, Reason: p.reason,
+	})
+	t.clock.resume()
+	t.emit(ApprovalOver{CallID: p.call.ID, Tool: p.call.Name, Allowed: err == nil && decision.Allowed})
+	switch {
+	case ctx.Err() != nil:
+		early.outcome, early.text = sessions.OutcomeInterrupted, notStartedText
+	case err != nil:
+		t.log.Warn("asking for approval failed", "tool", p.call.Name, "err", err)
+		early.text = deniedCall(p.call.Name, "permission could not be asked for")
+	case !decision.Allowed:
+		early.text = deniedCall(p.call.Name, decision.Note)
+	default:
+		return finished{}, false
+	}
+	return early, true
+}
+
+// commit writes the results that have all before them, in call order, and tells the observer. When the turn is being
+// parked, what did not finish stays open in the log: the next start closes it as unknown.
+func (e *execution) commit(ctx context.Context) {
+	if e.broken != nil {
+		return
+	}
+	parked := halted(ctx) == cancelled && e.t.parking(ctx)
+	var ready []finished
+	for i := e.written; i < len(e.results) && e.results[i] != nil; i++ {
+		if parked && cutShort(e.results[i].outcome) {
+			break
+		}
+		ready = append(ready, *e.results[i])
+	}
+	if len(ready) == 0 {
+		return
+	}
+	if e.broken = e.t.commitResults(ctx, ready); e.broken != nil {
+		return
+	}
+	e.written += len(ready)
+	for _, f := range ready {
+		e.t.emit(CallEnded{CallID: f.call.ID, Tool: f.call.Name, Outcome: f.outcome, Took: f.took})
+	}
+}
+
+func cutShort(o sessions.Outcome) bool {
+	return o == sessions.OutcomeInterrupted || o == sessions.OutcomeUnknown
+}
+
+// parking tells whether a context was cancelled in a way that leaves the turn open.
+func (t *turn) parking(ctx context.Context) bool {
+	by := context.Cause(ctx)
+	return by != nil && by != ErrStopped && by != ErrSuperseded && by != errTimeout
+}
+
+// attend runs one call under its deadline and always returns, at the latest when patience is over after the context
+// has ended.
+func (e *execution) attend(ctx context.Context, p prepared) finished {
+	t, began := e.t, time.Now()
+	limit := p.spec.Timeout
+	if limit <= 0 {
+		limit = callTimeout
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errDeadline)
+	defer cancel()
+	scope := t.Scope
+	scope.CallID = p.call.ID
+
+	var over atomic.Bool // set by whoever comes first: the tool that returns, or the patience that ends
+	returned := make(chan called, 1)
+	t.runner.stragglers.wait.Go(func() {
+		c := t.call(ctx, p, scope)
+		if over.CompareAndSwap(false, true) {
+			returned <- c
+			return
+		}
+		t.runner.stragglers.remove(scope.Conversation)
+		t.log.Warn("late result dropped", "call", p.call.ID, "tool", p.call.Name, "took", time.Since(began))
+	})
+	c, ok := awaitCall(ctx, returned)
+	if !ok {
+		t.runner.stragglers.add(scope.Conversation)
+		if over.CompareAndSwap(false, true) {
+			t.log.Warn("call does not stop", "call", p.call.ID, "tool", p.call.Name)
+			return finished{p.call, mayComplete(p.call.Name), sessions.OutcomeUnknown, time.Since(began)}
+		}
+		t.runner.stragglers.remove(scope.Conversation)
+		c = <-returned
+	}
+	outcome, text := c.judge(context.Cause(ctx), p, scope, t.limits)
+	return finished{p.call, text, outcome, time.Since(began)}
+}
+
+// awaitCall waits for a call to return, and when its context has ended for patience more.
+func awaitCall(ctx context.Context, returned <-chan called) (c called, ok bool) {
+	select {
+	case c = <-returned:
+		return c, true
+	case <-ctx.Done():
+	}
+	select {
+	case c = <-returned:
+		return c, true
+	case <-time.After(patience):
+		return called{}, false
+	}
+}
+
+// called is what a tool returned.
+type called struct {
+	result tools.Result
+	err    error
+}
+
+// call calls the tool. A panic is a failed result.
+func (t *turn) call(ctx context.Context, p prepared, scope tools.Scope) (c called) {
+	defer func() {
+		if r := recover(); r != nil {
+			t.log.Error("panic in tool", "tool", p.call.Name, "panic", r, "stack", string(debug.Stack()))
+			c = called{result: tools.Failf("The tool crashed: %v. Try another way.", r)}
+		}
+	}()
+	result, err := p.tool.Call(ctx, scope, json.RawMessage(p.call.Arguments))
+	return called{result, err}
+}
+
+// judge turns what a tool returned into an outcome and the text for the ledger. A call that finished in spite of a
+// cancel counts as what it is.
+func (c called) judge(cancelCause error, p prepared, scope tools.Scope, limits Limits) (sessions.Outcome, string) {
+	text := c.result.Text
+	switch {
+	case c.err == nil && !c.result.Failed:
+		return sessions.OutcomeOK, shape(c.result, p.spec, scope, limits)
+	case cancelCause != nil:
+		outcome, why := sessions.OutcomeInterrupted, interruptedText
+		if errors.Is(cancelCause, errDeadline) || errors.Is(cancelCause, errTimeout) {
+			outcome, why = sessions.OutcomeTimedOut, "This call was stopped because its time was up."
+		}
+		if strings.TrimSpace(text) != "" {
+			why += "\n" + shape(c.result, p.spec, scope, limits)
+		}
+		return outcome, why
+	case c.err != nil:
+		return sessions.OutcomeFailed, fmt.Sprintf("The tool could not run: %s", prefix(c.err.Error(), 500))
+	}
+	return sessions.OutcomeFailed, shape(c.result, p.spec, scope, limits)
+}
+
+// oneLine returns a short single line of a text.
+func oneLine(text string) string {
+	line := strings.Join(strings.Fields(text), " ")
+	if len(line) > previewSize {
+		return prefix(line, previewSize-len("…")) + "…"
+	}
+	return line
+}

@@ -1,0 +1,132 @@
+package loop
+
+import (
+	"context"
+	"time"
+
+	"github.com/talaria-agent/talaria/sessions"
+)
+
+// This file is the state layer: the only one that writes the log. What is written here is written even if the turn has
+// just been cancelled; a turn that loses the log stops at once.
+
+const (
+	unknownAfterRestart = "The outcome of this call is not known: the program was restarted while it ran. " +
+		"It may have taken effect. Check before repeating it."
+	notAnswered = "(There is no answer: this was interrupted.)"
+)
+
+// commitReply writes a reply that has tool calls, before any of them runs.
+func (t *turn) commitReply(ctx context.Context) error {
+	return t.Journal.Append(context.WithoutCancel(ctx), t.replyEntry(t.reply.message))
+}
+
+func (t *turn) replyEntry(m sessions.Message) sessions.AssistantMessage {
+	return sessions.AssistantMessage{Turn: t.ID, Message: m, Usage: t.reply.usage, Model: t.runner.Model.Name()}
+}
+
+// commitResults writes the results of calls, in call order.
+func (t *turn) commitResults(ctx context.Context, results []finished) error {
+	entries := make([]sessions.Entry, len(results))
+	for i, f := range results {
+		entries[i] = t.resultEntry(f.call.ID, f.text, f.outcome)
+	}
+	if err := t.Journal.Append(context.WithoutCancel(ctx), entries...); err != nil {
+		return err
+	}
+	ratio := calibrate(t.Journal.Session())
+	for _, e := range entries {
+		t.budget.tokens += ratio.apply(estimate(e.(sessions.ToolResult).Message))
+	}
+	return nil
+}
+
+func (t *turn) resultEntry(call, text string, outcome sessions.Outcome) sessions.ToolResult {
+	m := sessions.Message{Role: sessions.RoleTool, ToolCallID: call, Text: text}
+	return sessions.ToolResult{Turn: t.ID, Message: m, Outcome: outcome}
+}
+
+// commitResumed writes that the turn goes on after a crash, and closes the calls that were open then.
+func (t *turn) commitResumed(ctx context.Context) error {
+	entries := []sessions.Entry{sessions.TurnResumed{Turn: t.ID, At: time.Now()}}
+	for _, c := range t.Journal.Session().Turn.Open {
+		t.log.Info("outcome of call unknown after restart", "call", c.ID, "tool", c.Name)
+		entries = append(entries, t.resultEntry(c.ID, unknownAfterRestart, sessions.OutcomeUnknown))
+	}
+	return t.Journal.Append(context.WithoutCancel(ctx), entries...)
+}
+
+// commitCompaction replaces the ledger by a shorter one.
+func (t *turn) commitCompaction(ctx context.Context, c sessions.Compaction) error {
+	return t.Journal.Append(context.WithoutCancel(ctx), c)
+}
+
+// finish closes the turn, exactly once: open calls, the closing assistant message, the end, in one commit.
+func (t *turn) finish(ctx context.Context) Outcome {
+	t.settle(ctx)
+	if t.left != nil {
+		t.log.Info("turn left open", "why", t.left, "rounds", t.budget.rounds)
+		return Outcome{Err: t.left, Usage: t.usage, Rounds: t.budget.rounds, Calls: t.budget.calls}
+	}
+	if err := t.Journal.End(context.WithoutCancel(ctx), t.outcome, t.closing()...); err != nil {
+		t.log.Error("turn not ended: the log did not take it", "err", err)
+		return Outcome{Err: err, Usage: t.usage, Rounds: t.budget.rounds, Calls: t.budget.calls}
+	}
+	t.log.Info("turn ended", "reason", t.outcome.Reason, "rounds", t.outcome.Rounds, "calls", t.outcome.Calls,
+		"tokens_in", t.usage.Input, "tokens_out", t.usage.Output, "took", t.clock.used(), "err", t.outcome.Err)
+	t.emit(Ended{Outcome: t.outcome})
+	return t.outcome
+}
+
+// settle fixes the outcome. Until the commit a turn can still be stopped or superseded; a finished answer is not parked.
+func (t *turn) settle(ctx context.Context) {
+	switch by := context.Cause(ctx); {
+	case t.left != nil || by == nil:
+	case by == ErrStopped:
+		t.outcome, t.said = Outcome{Reason: EndStopped}, false
+	case by == ErrSuperseded:
+		t.outcome, t.said = Outcome{Reason: EndSuperseded}, false
+	case t.outcome.Reason == "":
+		t.left = by
+	}
+	if t.outcome.Text == "" {
+		t.outcome.Text = sentence(t.outcome)
+	}
+	t.outcome.Usage, t.outcome.Rounds, t.outcome.Calls = t.usage, t.budget.rounds, t.budget.calls
+}
+
+// closing returns the last entries of the turn. The ledger always ends with an assistant message, so that the next user
+// message has its place; where nothing is said to the person, a note for the model stands there.
+func (t *turn) closing() []sessions.Entry {
+	s := t.Journal.Session()
+	var entries []sessions.Entry
+	for _, c := range s.Turn.Open {
+		entries = append(entries, t.resultEntry(c.ID, interruptedText, sessions.OutcomeInterrupted))
+	}
+	last := sessions.Message{Role: sessions.RoleUser}
+	if n := len(s.Messages); n > 0 {
+		last = s.Messages[n-1]
+	}
+	if last.Role != sessions.RoleAssistant || len(entries) > 0 {
+		m := sessions.Message{Role: sessions.RoleAssistant, Text: t.outcome.Text}
+		if m.Blank() {
+			m.Text = notAnswered
+		}
+		entries = append(entries, t.closingReply(m))
+	}
+	end := sessions.TurnEnded{
+		Turn: t.ID, Reason: string(t.outcome.Reason), Usage: t.usage, Rounds: t.budget.rounds, At: time.Now(),
+	}
+	if t.outcome.Err != nil {
+		end.Error = t.outcome.Err.Error()
+	}
+	return append(entries, end)
+}
+
+// closingReply is the entry of the closing message: with the model's name and count if the model wrote it.
+func (t *turn) closingReply(m sessions.Message) sessions.AssistantMessage {
+	if t.said {
+		return t.replyEntry(m)
+	}
+	return sessions.AssistantMessage{Turn: t.ID, Message: m}
+}

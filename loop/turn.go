@@ -1,0 +1,252 @@
+package loop
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	"github.com/talaria-agent/talaria/sessions"
+)
+
+// graceTime bounds the one call that sums up after an end condition.
+const graceTime = 2 * time.Minute
+
+// turn is the scheduling layer: the state of one running turn. It belongs to the goroutine that called Run.
+type turn struct {
+	Turn
+	runner *Runner
+	limits Limits
+	log    *slog.Logger
+	tools  *toolset
+
+	clock    *clock
+	budget   budget
+	repeated repetition
+	usage    sessions.Usage
+
+	reply      reply // of the last model call
+	err        error // of the last model call
+	tries      int   // failed tries of the current model call
+	empties    int   // empty replies to the current model call
+	compressed bool  // the context was too long once and has been compressed
+
+	ending    EndReason // the end condition that holds; empty = none yet
+	graceUsed bool
+	outcome   Outcome
+	said      bool  // the model wrote the outcome's text
+	left      error // why the turn is left open; nil = it will be ended
+}
+
+func newTurn(r *Runner, work Turn) *turn {
+	log := r.Log
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	if work.Scope.Turn == "" {
+		work.Scope.Turn = work.ID
+	}
+	return &turn{
+		Turn: work, runner: r, limits: r.Limits.orDefaults(), log: log.With("task", work.ID),
+		tools: newToolset(work.Tools, r.Policy),
+	}
+}
+
+// run moves from state to state until the turn is done, then closes it.
+func (t *turn) run(ctx context.Context) Outcome {
+	var bounded context.Context
+	t.clock, bounded = newClock(ctx, t.limits.Timeout)
+	defer t.clock.stop()
+	t.log.Info("turn started", "conversation", t.Scope.Conversation, "resumed", t.Resumed)
+
+	state := Idle
+	for state != Done {
+		within := bounded
+		if t.ending != "" { // the grace call has a deadline of its own
+			within = ctx
+		}
+		on := t.step(within, state)
+		to, err := next(t, state, on)
+		if err != nil {
+			t.fail(err)
+		}
+		t.logTransition(ctx, state, on, to)
+		if state == Observing && to == Thinking && t.ending != "" {
+			t.graceUsed = true
+		}
+		state = to
+	}
+	return t.finish(ctx)
+}
+
+// step does the work of one state. A panic in it ends the turn, not the process.
+func (t *turn) step(ctx context.Context, state State) (on signal) {
+	defer func() {
+		if p := recover(); p != nil {
+			t.log.Error("panic in the loop", "state", state, "panic", p, "stack", string(debug.Stack()))
+			on = t.fail(fmt.Errorf("panic while %s: %v", state, p))
+		}
+	}()
+	switch state {
+	case Idle:
+		return t.idle(ctx)
+	case Thinking:
+		return t.think(ctx)
+	case Acting:
+		return t.act(ctx)
+	case Observing:
+		return t.observe(ctx)
+	case Recovering:
+		return t.recover(ctx)
+	}
+	return t.fail(fmt.Errorf("no such state: %s", state))
+}
+
+// idle takes up the turn: it closes what a crash left open and counts what was used before.
+func (t *turn) idle(ctx context.Context) signal {
+	s := t.Journal.Session()
+	if s.Turn == nil || s.Turn.ID != t.ID {
+		return t.leave(fmt.Errorf("turn %s is not open in the log", t.ID))
+	}
+	if t.Resumed {
+		if err := t.commitResumed(ctx); err != nil {
+			return t.leave(err)
+		}
+		s = t.Journal.Session()
+	}
+	t.budget, t.usage = seedBudget(s), s.Turn.Usage
+	own := s.Messages[min(s.Turn.From, len(s.Messages)):]
+	for _, m := range own {
+		if len(m.ToolCalls) > 0 {
+			t.repeated.saw(m.ToolCalls)
+		}
+	}
+	if n := len(own); n > 0 && own[n-1].Role == sessions.RoleAssistant && len(own[n-1].ToolCalls) == 0 {
+		t.outcome = Outcome{Reason: EndAnswered, Text: own[n-1].Text}
+		return wasDone
+	}
+	return begun
+}
+
+// think makes one model call and understands its reply.
+func (t *turn) think(ctx context.Context) signal {
+	if on := halted(ctx); on != "" {
+		return on
+	}
+	t.reply, t.err = t.infer(ctx)
+	if t.err != nil {
+		if on := halted(ctx); on != "" {
+			return on
+		}
+		if t.outcome.Reason == EndInternal {
+			return lost
+		}
+		return failed
+	}
+	t.usage = t.usage.Add(t.reply.usage)
+	if t.reply.blank() {
+		return saidNone
+	}
+	t.tries, t.empties = 0, 0
+	t.budget.rounds++
+	t.budget.tokens += t.outputTokens()
+	if len(t.reply.calls) == 0 {
+		t.replied()
+		t.outcome = t.answer()
+		return saidText
+	}
+	if err := t.commitReply(ctx); err != nil {
+		return t.leave(err)
+	}
+	t.replied()
+	return askedTools
+}
+
+// replied tells the observer about a complete reply.
+func (t *turn) replied() {
+	t.emit(Replied{
+		Round: t.budget.rounds, Text: t.reply.message.Text, Calls: len(t.reply.calls), Usage: t.reply.usage,
+	})
+}
+
+// outputTokens returns how much the last reply adds to the turn.
+func (t *turn) outputTokens() int {
+	if t.reply.usage.Output > 0 {
+		return t.reply.usage.Output
+	}
+	return estimate(t.reply.message)
+}
+
+// act runs the tool calls of the last reply.
+func (t *turn) act(ctx context.Context) signal {
+	t.repeated.saw(t.reply.message.ToolCalls)
+	before := t.budget.calls
+	t.budget.calls += len(t.reply.calls)
+	if err := t.execute(ctx, t.reply.calls, t.limits.MaxToolCalls-before); err != nil {
+		return t.leave(err)
+	}
+	if halted(ctx) == cancelled {
+		return cancelled
+	}
+	return observed
+}
+
+// observe checks every end condition.
+func (t *turn) observe(ctx context.Context) signal {
+	if halted(ctx) == cancelled {
+		return cancelled
+	}
+	for _, c := range t.conditions() {
+		if c.holds() {
+			t.ending = c.reason
+			t.log.Info("end condition", "reason", c.reason, "used", c.used, "limit", c.limit)
+			return exhausted
+		}
+	}
+	return goOn
+}
+
+// halted tells whether a context has ended, and on what signal a state ends because of it.
+func halted(ctx context.Context) signal {
+	switch context.Cause(ctx) {
+	case nil:
+		return ""
+	case errTimeout:
+		return timedOut
+	}
+	return cancelled
+}
+
+// fail ends the turn because of a bug.
+func (t *turn) fail(err error) signal {
+	t.outcome = Outcome{Reason: EndInternal, Err: err}
+	return lost
+}
+
+// leave leaves the turn open, because the log does not take what was to be written.
+func (t *turn) leave(err error) signal {
+	t.left = err
+	return lost
+}
+
+func (t *turn) emit(e Event) {
+	if t.Observe != nil {
+		t.Observe(e)
+	}
+}
+
+func (t *turn) logTransition(ctx context.Context, from State, on signal, to State) {
+	if !t.log.Enabled(ctx, slog.LevelDebug) {
+		return
+	}
+	checked := []string{}
+	if from == Observing {
+		for _, c := range t.conditions() {
+			checked = append(checked, c.String())
+		}
+	}
+	t.log.Debug("transition", "round", t.budget.rounds, "from", from, "signal", on, "to", to,
+		"tokens_in", t.usage.Input, "tokens_out", t.usage.Output, "tokens_added", t.budget.tokens,
+		"fingerprint", t.repeated.last, "equal_rounds", t.repeated.count, "checked", checked)
+}

@@ -1,0 +1,204 @@
+package loop
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/talaria-agent/talaria/sessions"
+	"github.com/talaria-agent/talaria/tools"
+)
+
+// toolset is the tools of a turn with their schemas made ready. It belongs to the turn's goroutine.
+type toolset struct {
+	registry *tools.Registry
+	policy   tools.Policy
+	schemas  map[string]*jsonschema.Resolved
+}
+
+func newToolset(registry *tools.Registry, policy tools.Policy) *toolset {
+	return &toolset{registry: registry, policy: policy, schemas: map[string]*jsonschema.Resolved{}}
+}
+
+// prepared is a call about which everything is known that can be known without running it.
+type prepared struct {
+	call    sessions.ToolCall
+	tool    tools.Tool
+	spec    tools.Spec
+	paths   []string
+	preview string
+	effects bool // it may change something
+	verdict tools.Verdict
+	reason  string // why a person must be asked
+
+	outcome sessions.Outcome // set if it must not run
+	refusal string           // then, what the model gets to read
+}
+
+func (p *prepared) refuse(outcome sessions.Outcome, text string) {
+	if p.outcome == "" {
+		p.outcome, p.refusal = outcome, text
+	}
+}
+
+// beside tells whether two calls of one reply may run at the same time. A call that will not run is in nobody's way,
+// and one that a person is asked about runs alone, so that questions come one by one and in order.
+func (p prepared) beside(q prepared) bool {
+	switch {
+	case p.outcome != "" || q.outcome != "":
+		return true
+	case !p.spec.Parallel || !q.spec.Parallel:
+		return false
+	case p.verdict == tools.AskFirst || q.verdict == tools.AskFirst:
+		return false
+	case !p.effects && !q.effects:
+		return true
+	}
+	for _, a := range p.paths {
+		for _, b := range q.paths {
+			if overlap(a, b) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// overlap tells whether two paths are the same, or one contains the other.
+func overlap(a, b string) bool {
+	a, b = path.Clean("/"+a), path.Clean("/"+b)
+	return a == b || strings.HasPrefix(a, strings.TrimSuffix(b, "/")+"/") ||
+		strings.HasPrefix(b, strings.TrimSuffix(a, "/")+"/")
+}
+
+// prepare checks a call in its order of steps: can it be read, is there such a tool, do the arguments match the
+// schema, does the policy allow it. What a tool's own functions do wrong becomes the call's result.
+func (s *toolset) prepare(c requested) (p prepared) {
+	p = prepared{call: c.ToolCall}
+	defer func() {
+		if r := recover(); r != nil {
+			p.refuse(sessions.OutcomeFailed, fmt.Sprintf("The tool crashed while its arguments were looked at: %v.", r))
+		}
+	}()
+	if c.refusal != "" {
+		p.refuse(sessions.OutcomeRefused, c.refusal)
+		return p
+	}
+	tool, ok := s.lookup(c.Name)
+	if !ok {
+		p.refuse(sessions.OutcomeRefused, s.unknownTool(c.Name))
+		return p
+	}
+	p.tool, p.spec = tool, tool.Spec()
+	p.effects = p.spec.Risk != tools.ReadOnly
+	arguments := json.RawMessage(c.Arguments)
+	if text := s.validate(p.spec, arguments); text != "" {
+		p.refuse(sessions.OutcomeRefused, text)
+		return p
+	}
+	p.preview = string(arguments)
+	if p.spec.Preview != nil {
+		p.preview = p.spec.Preview(arguments)
+	}
+	if p.spec.Paths != nil {
+		p.paths = p.spec.Paths(arguments)
+	}
+	p.verdict = tools.Allow
+	if s.policy != nil {
+		p.verdict, p.reason = s.policy.Judge(p.spec, arguments)
+	}
+	if p.verdict == tools.DenyAlways {
+		p.refuse(sessions.OutcomeDenied, deniedCall(c.Name, p.reason))
+	}
+	return p
+}
+
+func (s *toolset) lookup(name string) (tools.Tool, bool) {
+	if s.registry == nil {
+		return nil, false
+	}
+	return s.registry.Lookup(name)
+}
+
+// validate checks arguments against a tool's schema and returns the structured error for the model, empty if they match.
+func (s *toolset) validate(spec tools.Spec, arguments json.RawMessage) string {
+	resolved, err := s.resolve(spec)
+	if err != nil {
+		return callError{Error: "the tool is declared wrongly and cannot be called", Tool: spec.Name}.text()
+	}
+	if resolved == nil {
+		return ""
+	}
+	var value map[string]any
+	if err := json.Unmarshal(arguments, &value); err != nil {
+		return unreadable(spec.Name, string(arguments))
+	}
+	err = resolved.Validate(value)
+	if err == nil {
+		return ""
+	}
+	problems := explain(spec.Schema, value)
+	if len(problems) == 0 {
+		problems = []problem{{Problem: plainCause(err)}}
+	}
+	return callError{Error: "invalid arguments; the call did not run", Tool: spec.Name, Problems: problems}.text()
+}
+
+func (s *toolset) resolve(spec tools.Spec) (*jsonschema.Resolved, error) {
+	if spec.Schema == nil {
+		return nil, nil
+	}
+	if r, ok := s.schemas[spec.Name]; ok {
+		return r, nil
+	}
+	r, err := spec.Schema.Resolve(nil)
+	if err != nil {
+		return nil, fmt.Errorf("resolve schema of tool %s: %w", spec.Name, err)
+	}
+	s.schemas[spec.Name] = r
+	return r, nil
+}
+
+// plainCause returns the innermost message of a validation error, without the path through the schema.
+func plainCause(err error) string {
+	text := err.Error()
+	if i := strings.LastIndex(text, "validating "); i >= 0 {
+		if _, after, ok := strings.Cut(text[i:], ": "); ok {
+			text = after
+		}
+	}
+	return prefix(text, 300)
+}
+
+// Declare returns the declarations of all tools as they go into sessions.PromptBuilt and Request.Tools: a JSON array of
+// {"name", "description", "schema"} in registry order, byte for byte the same for the same registry.
+func Declare(registry *tools.Registry) (json.RawMessage, error) {
+	type declaration struct {
+		Name        string             `json:"name"`
+		Description string             `json:"description"`
+		Schema      *jsonschema.Schema `json:"schema"`
+	}
+	all := []declaration{}
+	for _, t := range registry.Tools() {
+		spec := t.Spec()
+		all = append(all, declaration{spec.Name, spec.Description, spec.Schema})
+	}
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(all); err != nil {
+		return nil, fmt.Errorf("declare tools: %w", err)
+	}
+	return bytes.TrimSpace(out.Bytes()), nil
+}
+
+// names returns the argument names of a schema, sorted.
+func names(schema *jsonschema.Schema) []string {
+	return slices.Sorted(maps.Keys(schema.Properties))
+}
