@@ -35,6 +35,7 @@ func (m *Model) wireRequest(req loop.Request) (chat.ChatCompletionRequest, error
 	if wantsCompletionTokens(m.config.Model) {
 		out.MaxCompletionTokens = req.MaxOutput
 	} else {
+		//lint:ignore SA1019 deprecated at OpenAI, but the only name that most imitators know
 		out.MaxTokens = req.MaxOutput
 	}
 	if len(req.Tools) > 0 {

@@ -1,0 +1,69 @@
+package files
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+const (
+	nearEntries = 5000 // how many names are looked at
+	nearAnswers = 3    // how many are suggested
+)
+
+var errEnough = errors.New("enough")
+
+// near returns the paths that are most like one that does not exist: the same name elsewhere first, then names with a
+// few other letters, then names that begin alike.
+func (f folder) near(name string) []string {
+	type candidate struct {
+		path     string
+		distance int
+	}
+	var found []candidate
+	seen := 0
+	wanted := strings.ToLower(path.Base(name))
+	walk(f.FS(), ".", func(p string, _ fs.DirEntry) error {
+		if seen++; seen > nearEntries {
+			return errEnough
+		}
+		if d := distance(wanted, strings.ToLower(path.Base(p))); d <= max(2, len(wanted)/4) {
+			found = append(found, candidate{p, d})
+		} else if stem := strings.TrimSuffix(wanted, path.Ext(wanted)); len(stem) > 2 && strings.HasPrefix(strings.ToLower(path.Base(p)), stem) {
+			found = append(found, candidate{p, len(wanted)})
+		}
+		return nil
+	})
+	slices.SortStableFunc(found, func(a, b candidate) int { return a.distance - b.distance })
+	var paths []string
+	for _, c := range found[:min(len(found), nearAnswers)] {
+		paths = append(paths, c.path)
+	}
+	return paths
+}
+
+// distance is the Levenshtein distance in bytes, cut short for names that are long or of very different lengths.
+func distance(a, b string) int {
+	if len(a) > 100 || len(b) > 100 || max(len(a), len(b))-min(len(a), len(b)) > 25 {
+		return 100
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,131 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"github.com/talaria-agent/talaria/tools"
+)
+
+// Limits of one page; see read_file.md.
+const (
+	defaultLines = 500
+	maxLines     = 2000
+	maxLineBytes = 2000
+	maxPageBytes = 100_000
+	countBelow   = 16 << 20 // the lines of larger files are not counted to the end
+)
+
+type readArguments struct {
+	Path   string `json:"path" jsonschema:"the file, relative to the work folder"`
+	Offset int    `json:"offset,omitempty" jsonschema:"number of the first line to read, from 1; default 1"`
+	Limit  int    `json:"limit,omitempty" jsonschema:"how many lines to read; default 500, at most 2000"`
+}
+
+func newRead() (tools.Tool, error) {
+	return tools.New(tools.Spec{
+		Name: "read_file", Toolset: toolset, Description: readDescription,
+		Risk: tools.ReadOnly, Parallel: true, Ranged: true,
+		Paths: pathOf, Preview: previewPath,
+	}, read)
+}
+
+func read(ctx context.Context, scope tools.Scope, a readArguments) (tools.Result, error) {
+	root, err := openFolder(scope)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	defer root.Close()
+	name, err := inside(scope.Work, a.Path)
+	if err != nil {
+		return root.explain("read", a.Path, err), nil
+	}
+	file, info, err := root.open(name)
+	if err != nil {
+		return root.explain("read", name, err), nil
+	}
+	defer file.Close()
+	text := newLines(file, maxLineBytes)
+	if kind := text.binary(); kind != "" {
+		return tools.Failf("%s is %s of %d bytes; only text can be read.", name, kind, info.Size()), nil
+	}
+	p := page{offset: max(a.Offset, 1), limit: defaultLines}
+	if a.Limit > 0 {
+		p.limit = min(a.Limit, maxLines)
+	}
+	if err := p.fill(ctx, text, info.Size() <= countBelow); err != nil {
+		if ctx.Err() != nil {
+			return tools.Result{}, context.Cause(ctx)
+		}
+		return root.explain("read", name, err), nil
+	}
+	return p.result(name, info), nil
+}
+
+// page is the part of a file that one call returns.
+type page struct {
+	offset, limit int
+	text          strings.Builder
+	taken         int  // lines in text
+	total         int  // lines seen so far
+	whole         bool // total is the number of lines of the file
+}
+
+// fill reads the page, and on to the end of the file if the lines are to be counted.
+func (p *page) fill(ctx context.Context, text *lines, count bool) error {
+	full := false
+	for {
+		if p.total%1000 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		line, left, err := text.next()
+		if errors.Is(err, io.EOF) {
+			p.whole = true
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		p.total++
+		switch {
+		case full || p.total < p.offset:
+		case p.taken == p.limit || p.text.Len() > maxPageBytes:
+			full = true
+			if !count {
+				return nil
+			}
+		default:
+			p.taken++
+			fmt.Fprintf(&p.text, "%d|%s", p.total, readable(line, left > 0))
+			if left > 0 {
+				fmt.Fprintf(&p.text, " … [%d more bytes in this line]", left)
+			}
+			p.text.WriteByte('\n')
+		}
+	}
+}
+
+func (p *page) result(name string, info fs.FileInfo) tools.Result {
+	switch {
+	case p.total == 0:
+		return tools.Result{Text: name + " is empty."}
+	case p.taken == 0:
+		return tools.Failf("%s has only %d lines; offset %d is behind its end.", name, p.total, p.offset)
+	}
+	last := p.offset + p.taken - 1
+	switch {
+	case p.whole && last == p.total && p.offset == 1:
+		fmt.Fprintf(&p.text, "[the whole file: %d lines, %d bytes]", p.total, info.Size())
+	case p.whole && last == p.total:
+		fmt.Fprintf(&p.text, "[lines %d to %d of %d; this is the end]", p.offset, last, p.total)
+	case p.whole:
+		fmt.Fprintf(&p.text, "[lines %d to %d of %d; read on with offset %d]", p.offset, last, p.total, last+1)
+	default:
+		fmt.Fprintf(&p.text, "[lines %d to %d of a file of %d bytes; read on with offset %d]", p.offset, last, info.Size(), last+1)
+	}
+	return tools.Result{Text: p.text.String()}
+}

@@ -1,0 +1,111 @@
+package files
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/talaria-agent/talaria/tools"
+)
+
+type writeArguments struct {
+	Path    string `json:"path" jsonschema:"the file, relative to the work folder"`
+	Content string `json:"content" jsonschema:"all that the file shall hold"`
+}
+
+var errLink = errors.New("it is a symbolic link; write to the file that it points to")
+
+func newWrite() (tools.Tool, error) {
+	return tools.New(tools.Spec{
+		Name: "write_file", Toolset: toolset, Description: writeDescription,
+		Risk: tools.Writes, Parallel: true,
+		Paths: pathOf, Preview: previewPath,
+	}, write)
+}
+
+func write(ctx context.Context, scope tools.Scope, a writeArguments) (tools.Result, error) {
+	if ctx.Err() != nil {
+		return tools.Result{}, context.Cause(ctx)
+	}
+	root, err := openFolder(scope)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	defer root.Close()
+	name, err := inside(scope.Work, a.Path)
+	if err != nil {
+		return root.explain("written", a.Path, err), nil
+	}
+	was, err := root.writable(name)
+	if err == nil {
+		err = root.replace(name, a.Content, was)
+	}
+	if err != nil {
+		return root.explain("written", name, err), nil
+	}
+	size := fmt.Sprintf("%d lines, %d bytes", countLines(a.Content), len(a.Content))
+	if was == nil {
+		return tools.Result{Text: fmt.Sprintf("Created %s: %s.", name, size)}, nil
+	}
+	return tools.Result{Text: fmt.Sprintf("Replaced %s: %s; it had %d bytes before.", name, size, was.Size())}, nil
+}
+
+// writable looks at what a write would replace: nil if there is nothing.
+func (f folder) writable(name string) (fs.FileInfo, error) {
+	info, err := f.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case info.Mode().Type() == fs.ModeSymlink:
+		return nil, errLink // renaming over it would quietly part the two
+	}
+	return info, regular(info)
+}
+
+// replace writes a file beside the one that it then takes the place of, so that nobody ever sees half of it.
+func (f folder) replace(name, content string, was fs.FileInfo) (err error) {
+	mode := fs.FileMode(0o666)
+	if was != nil {
+		mode = was.Mode().Perm()
+	}
+	if err := f.MkdirAll(path.Dir(name), 0o777); err != nil {
+		return err
+	}
+	draft := path.Join(path.Dir(name), ".draft-"+rand.Text())
+	file, err := f.OpenFile(draft, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			f.Remove(draft)
+		}
+	}()
+	_, err = file.WriteString(content)
+	if was != nil && err == nil {
+		err = file.Chmod(mode) // the umask may have taken bits away
+	}
+	if closed := file.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return err
+	}
+	return f.Rename(draft, name)
+}
+
+// countLines counts a last line without an end, too.
+func countLines(s string) int {
+	n := strings.Count(s, "\n")
+	if s != "" && !strings.HasSuffix(s, "\n") {
+		n++
+	}
+	return n
+}
