@@ -25,10 +25,7 @@ func (discord) text(w *writer, s string, _ rune) {
 
 // startsBlock tells that r, written now, would make a heading, a quote or a list of the line.
 func startsBlock(w *writer, r rune) bool {
-	if w.Len() < w.start {
-		return false
-	}
-	line := strings.TrimSpace(w.String()[w.start:])
+	line := w.lead()
 	if line == "" {
 		return strings.ContainsRune("#>-+", r)
 	}

@@ -29,6 +29,8 @@ type (
 		aligns []align
 		header []cell
 		rows   [][]cell
+		// continued tells that an earlier piece has shown the header.
+		continued bool
 	}
 	rule struct{}
 )

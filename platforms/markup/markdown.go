@@ -15,10 +15,7 @@ func (markdown) margin(w *writer) string { return w.indent }
 // text escapes every character that could begin something, and those that only do so in places at those places.
 func (markdown) text(w *writer, s string, _ rune) {
 	for i, r := range s {
-		line := ""
-		if w.Len() >= w.start {
-			line = strings.TrimSpace(w.String()[w.start:])
-		}
+		line := w.lead()
 		var special bool
 		switch {
 		case strings.ContainsRune("\\`*_~[]<>&|#@!", r):
@@ -30,7 +27,7 @@ func (markdown) text(w *writer, s string, _ rune) {
 		case r == ')':
 			special = isNumber(line)
 		case r == '.': // www., and a list's number
-			special = isNumber(line) || strings.HasSuffix(strings.ToLower(line), "www")
+			special = isNumber(line) || strings.HasSuffix(strings.ToLower(w.tail(3)), "www")
 		}
 		if special {
 			w.WriteByte('\\')
@@ -155,25 +152,26 @@ func (markdown) apart(_, after block) bool {
 	return true
 }
 
-// source is the Markdown of a piece. Should a block not survive being written and read, which the syntax of emphasis does
-// not rule out, it becomes plain paragraphs: the text comes before its style.
-func source(blocks []block) string {
+// source is the Markdown of a piece, and what it parses to. Should a block not survive being written and read, which the
+// syntax of emphasis does not rule out, it becomes plain paragraphs: the text comes before its style.
+func source(blocks []block) (string, []block) {
 	s := render(markdown{}, blocks)
-	if sameText(blocks, parse(s)) {
-		return s
+	again := parse(s)
+	if sameText(blocks, again) {
+		return s, again
 	}
 	var safe []block
 	for _, b := range blocks {
-		one := []block{b}
-		if !sameText(one, parse(render(markdown{}, one))) {
-			one = nil
-			for _, line := range strings.Split(render(plain{}, []block{b}), "\n") {
-				one = append(one, textBlock([]span{text(line)})...)
-			}
+		if one := []block{b}; sameText(one, parse(render(markdown{}, one))) {
+			safe = append(safe, b)
+			continue
 		}
-		safe = append(safe, one...)
+		for line := range strings.SplitSeq(render(plain{}, []block{b}), "\n") {
+			safe = append(safe, textBlock([]span{text(line)})...)
+		}
 	}
-	return render(markdown{}, safe)
+	s = render(markdown{}, safe)
+	return s, parse(s)
 }
 
 func sameText(a, b []block) bool {

@@ -23,8 +23,14 @@ func TestSplitOfWhatFits(t *testing.T) {
 	}
 }
 
+// reporter is a *testing.T or a *rapid.T.
+type reporter interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
 // checkSplit holds what every split promises: each piece fits, and together they say what the source said.
-func checkSplit(t *testing.T, d Dialect, source string) []string {
+func checkSplit(t reporter, d Dialect, source string) []string {
 	t.Helper()
 	pieces := d.Split(source)
 	rest := squeeze(Plain(source))

@@ -21,12 +21,13 @@ const maxDepth = 6
 // the text around.
 var address = regexp.MustCompile(`^https?://(?:\[[0-9a-fA-F:]+\])?[-a-zA-Z0-9@:%._+~=]*(?:[/?#][-a-zA-Z0-9@:%_+.~#$!?&/=();,]*)?`)
 
-// parse reads CommonMark with GitHub's tables, strikethrough, task lists and autolinks.
+// commonMark is CommonMark with GitHub's tables, strikethrough, task lists and autolinks.
+var commonMark = goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList,
+	extension.NewLinkify(extension.WithLinkifyURLRegexp(address)))).Parser()
+
 func parse(source string) []block {
 	p := parser{source: []byte(clean(source))}
-	md := goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList,
-		extension.NewLinkify(extension.WithLinkifyURLRegexp(address))))
-	return p.blocks(md.Parser().Parse(gtext.NewReader(p.source)), 0)
+	return p.blocks(commonMark.Parse(gtext.NewReader(p.source)), 0)
 }
 
 // parser turns goldmark's tree, which points into the source, into one that stands alone.
@@ -207,6 +208,9 @@ func rawSpans(raw string) []span {
 // decode resolves backslash escapes and character references, each once and in one pass, so that an escaped reference
 // stays text. What they name joins the line: a line end or a tab becomes a space.
 func decode(s string) string {
+	if !strings.ContainsAny(s, "\\&\t") {
+		return s
+	}
 	var b strings.Builder
 	for len(s) > 0 {
 		i := strings.IndexAny(s, "\\&")
@@ -226,15 +230,22 @@ func decode(s string) string {
 		b.WriteByte(s[0])
 		s = s[1:]
 	}
-	return clean(strings.NewReplacer("\n", " ", "\t", " ", "\r", " ").Replace(b.String()))
+	return strings.ReplaceAll(clean(oneLineText.Replace(b.String())), "\n", " ")
 }
+
+// oneLineText turns what ends or breaks a line into spaces.
+var oneLineText = strings.NewReplacer("\n", " ", "\r", " ", "\t", " ")
 
 // reference resolves the character reference that s begins with, and tells how many bytes it takes.
 func reference(s string) (string, int) {
-	n := strings.IndexByte(s[:min(len(s), 40)], ';') + 1
-	if s[0] != '&' || n == 0 {
+	n := 1
+	for n < len(s) && n < 40 && (s[n] == '#' || !isPunct(s[n]) && s[n] > ' ') {
+		n++
+	}
+	if s[0] != '&' || n == len(s) || s[n] != ';' {
 		return "", 0
 	}
+	n++
 	resolve := util.ResolveEntityNames
 	if s[1] == '#' {
 		resolve = util.ResolveNumericReferences

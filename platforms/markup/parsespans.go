@@ -72,7 +72,7 @@ func (p parser) codeText(n ast.Node) string {
 			b.Write(t.Value(p.source))
 		}
 	}
-	return strings.NewReplacer("\n", " ", "\t", " ").Replace(b.String())
+	return oneLineText.Replace(b.String())
 }
 
 // styled puts a style around each line of a node, and white space outside of it.

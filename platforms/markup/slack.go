@@ -21,7 +21,7 @@ func (slack) text(w *writer, s string, next rune) {
 			follows = runes[i+1]
 		}
 		marker, last := strings.ContainsRune(slackMarkers, r), w.last()
-		quotes := r == '>' && blank(w.String()[min(w.start, w.Len()):])
+		quotes := r == '>' && w.lead() == ""
 		if quotes || marker && w.Len() == w.closed {
 			w.WriteString(zeroWidth)
 		}

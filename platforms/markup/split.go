@@ -11,7 +11,10 @@ func (d Dialect) Split(src string) []string {
 	if d.Fits(src) {
 		return []string{src}
 	}
-	c := cutter{func(blocks []block) float64 { return d.fill(d.Render(source(blocks))) }}
+	c := cutter{func(blocks []block) float64 {
+		_, again := source(blocks)
+		return d.fill(render(d.syntax, again))
+	}}
 	var pieces []string
 	for len(blocks) > 0 {
 		head, rest := c.take(blocks)
@@ -20,7 +23,8 @@ func (d Dialect) Split(src string) []string {
 			// every round consumes something.
 			head, rest = blocks[:1], blocks[1:]
 		}
-		pieces = append(pieces, source(head))
+		piece, _ := source(head)
+		pieces = append(pieces, piece)
 		blocks = rest
 	}
 	return pieces
@@ -60,7 +64,7 @@ func (c cutter) take(blocks []block) (head, rest []block) {
 
 // keepWithNext moves the cut before block n up, so that a heading does not end a piece, unless nothing would be left.
 func keepWithNext(blocks []block, n int) int {
-	for i := n; i > 1; i-- {
+	for i := n; i > 0; i-- {
 		if _, ok := blocks[i-1].(heading); !ok {
 			return i
 		}
@@ -121,12 +125,18 @@ func (c cutter) divideList(l list) (head, rest []block) {
 
 // divideTable cuts between rows and repeats the header. A table with a row that no piece can hold becomes text.
 func (c cutter) divideTable(t table) (head, rest []block) {
-	rows := func(rows [][]cell) block { return table{t.aligns, t.header, rows} }
-	n := longest(len(t.rows), func(n int) bool { return c.fits(rows(t.rows[:n])) })
+	first := func(n int) table {
+		t := t
+		t.rows = t.rows[:n]
+		return t
+	}
+	n := longest(len(t.rows), func(n int) bool { return c.fits(first(n)) })
 	if n == 0 {
 		return c.take(t.paragraphs())
 	}
-	return []block{rows(t.rows[:n])}, []block{rows(t.rows[n:])}
+	head = []block{first(n)}
+	t.rows, t.continued = t.rows[n:], true
+	return head, []block{t}
 }
 
 // longest is the largest n up to limit for which fits holds, 0 if there is none. It takes fits to hold below that, and

@@ -75,8 +75,12 @@ func joinCells(row []cell) []span {
 
 // paragraphs is the table as text, for a row that is too long for a message.
 func (t table) paragraphs() []block {
+	rows := t.rows
+	if !t.continued {
+		rows = append([][]cell{t.header}, rows...)
+	}
 	var out []block
-	for _, row := range append([][]cell{t.header}, t.rows...) {
+	for _, row := range rows {
 		out = append(out, textBlock(joinCells(row))...)
 	}
 	return out

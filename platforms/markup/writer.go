@@ -187,12 +187,24 @@ func (w *writer) raw(s string) {
 // lineStart is where the current line begins, marks included.
 func (w *writer) lineStart() int { return strings.LastIndexByte(w.String(), '\n') + 1 }
 
+// lead is what stands on the line after its marks, which tells whether a character would begin a block here; "..." once
+// it is longer than any such beginning.
+func (w *writer) lead() string {
+	if w.Len()-w.start > 16 {
+		return "..."
+	}
+	return strings.TrimSpace(w.String()[min(w.start, w.Len()):])
+}
+
+// tail is the last n bytes.
+func (w *writer) tail(n int) string { return w.String()[max(0, w.Len()-n):] }
+
 // last is the rune before the current position, 0 at the beginning of a line.
 func (w *writer) last() rune {
 	if w.Len() <= w.start {
 		return 0
 	}
-	r, _ := utf8.DecodeLastRuneInString(w.String())
+	r, _ := utf8.DecodeLastRuneInString(w.tail(utf8.UTFMax))
 	return r
 }
 
