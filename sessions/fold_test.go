@@ -1,0 +1,203 @@
+package sessions
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+)
+
+// writer draws the log that a correct program could write. It keeps only what it needs for that and none of what the
+// fold computes.
+type writer struct {
+	t       *rapid.T
+	records []Record
+	now     Record
+	turn    string
+	turns   int
+	open    []ToolCall
+	calls   int
+}
+
+// TestFoldProperties: folding all records, folding from the last base, and folding what was encoded and decoded give
+// the same session; and the ledger is one that a provider accepts.
+func TestFoldProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := &writer{t: t}
+		for range rapid.IntRange(1, 40).Draw(t, "entries") {
+			w.entry()
+			if rapid.IntRange(0, 2).Draw(t, "commit") == 0 {
+				w.commit()
+			}
+		}
+		w.commit()
+
+		whole := fold(t, w.records)
+		if (whole.Turn != nil) != (w.turn != "") {
+			t.Fatalf("turn %+v, want %q", whole.Turn, w.turn)
+		}
+		if whole.Turn != nil && cmp.Diff(w.open, whole.Turn.Open, cmpopts.EquateEmpty()) != "" {
+			t.Fatalf("open calls %v, want %v", whole.Turn.Open, w.open)
+		}
+		checkLedger(t, whole)
+
+		tail := w.records
+		for i, r := range w.records {
+			if r.Base() {
+				tail = w.records[i:]
+			}
+		}
+		same(t, "from the last base", fold(t, tail), whole, cmpopts.IgnoreFields(Session{}, "Total"))
+		same(t, "after encoding", fold(t, recoded(t, w.records)), whole)
+		same(t, "a second time", fold(t, w.records), whole)
+	})
+}
+
+func (w *writer) commit() {
+	if len(w.now.Entries) == 0 {
+		return
+	}
+	w.now.Revision = Revision(len(w.records)*2 + 1)
+	w.now.At = noon.Add(time.Duration(len(w.records)) * time.Minute)
+	w.records = append(w.records, w.now)
+	w.now = Record{}
+}
+
+// entry adds one thing that may happen now.
+func (w *writer) entry() {
+	choices := []func(){w.prompt}
+	switch {
+	case w.turn == "":
+		choices = append(choices, w.begin, w.begin, w.reset, w.compact)
+	case len(w.open) > 0:
+		choices = append(choices, w.result, w.result, w.resume, w.bubble)
+	default:
+		choices = append(choices, w.reply, w.reply, w.steer, w.end, w.compact, w.bubble)
+	}
+	rapid.SampledFrom(choices).Draw(w.t, "choice")()
+}
+
+func (w *writer) add(e Entry) { w.now.Entries = append(w.now.Entries, e) }
+
+func (w *writer) begin() {
+	if _, items := w.now.Claims(); items != nil {
+		w.commit() // a record starts at most one turn
+	}
+	w.turns++
+	w.turn = fmt.Sprintf("t%d", w.turns)
+	w.add(TurnStarted{Turn: w.turn, Inputs: []ItemID{ItemID(w.turn)}, Requester: "U1", At: noon})
+	w.steer()
+}
+
+func (w *writer) steer() {
+	w.add(UserMessage{Turn: w.turn, Message: Message{Role: RoleUser, Text: "go"}})
+}
+
+func (w *writer) reply() {
+	m := Message{Role: RoleAssistant, Text: "so"}
+	for range rapid.IntRange(0, 3).Draw(w.t, "calls") {
+		w.calls++
+		m.ToolCalls = append(m.ToolCalls, ToolCall{ID: fmt.Sprintf("c%d", w.calls), Name: "ls", Arguments: "{}"})
+	}
+	w.open = slices.Clone(m.ToolCalls)
+	w.add(AssistantMessage{Turn: w.turn, Message: m, Usage: Usage{Input: rapid.IntRange(0, 9).Draw(w.t, "input")}})
+}
+
+func (w *writer) result() {
+	i := rapid.IntRange(0, len(w.open)-1).Draw(w.t, "which")
+	m := Message{Role: RoleTool, Text: "done", ToolCallID: w.open[i].ID}
+	w.open = slices.Delete(w.open, i, i+1)
+	w.add(ToolResult{Turn: w.turn, Message: m, Outcome: OutcomeOK})
+}
+
+func (w *writer) end() {
+	w.add(TurnEnded{Turn: w.turn, Reason: "done", Usage: Usage{Input: 1}, At: noon})
+	w.turn = ""
+}
+
+func (w *writer) resume() { w.add(TurnResumed{Turn: w.turn, At: noon}) }
+func (w *writer) bubble() { w.add(BubbleShown{Turn: w.turn, MessageID: "m"}) }
+func (w *writer) prompt() { w.add(PromptBuilt{System: fmt.Sprint(len(w.records))}) }
+func (w *writer) reset()  { w.add(Reset{By: "U1", At: noon}) }
+
+// compact carries over what a fold of all that was written so far says, as the program that writes compactions does.
+func (w *writer) compact() {
+	w.commit()
+	s := fold(w.t, w.records)
+	if len(w.records) == 0 {
+		return
+	}
+	c := Compaction{
+		Messages: []Message{{Role: RoleUser, Text: "in short"}}, Prompt: s.Prompt, Turn: s.Turn, Segment: s.ID,
+		Started: s.Started, Before: 2, After: 1, Count: s.Compactions + 1, Ineffective: s.Ineffective, At: noon,
+	}
+	if c.Turn != nil {
+		c.Turn.From = 0
+	}
+	w.add(c)
+}
+
+func fold(t *rapid.T, records []Record) *Session {
+	t.Helper()
+	s, err := Fold("k", records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func recoded(t *rapid.T, records []Record) (again []Record) {
+	for _, r := range records {
+		data, err := r.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := DecodeRecord(data, r.Revision)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again = append(again, d)
+	}
+	return again
+}
+
+func same(t *rapid.T, how string, got, want *Session, opts ...cmp.Option) {
+	t.Helper()
+	if d := cmp.Diff(want, got, append(opts, cmpopts.EquateEmpty())...); d != "" {
+		t.Fatalf("folded %s (-whole +so):\n%s", how, d)
+	}
+}
+
+// checkLedger wants each call answered once and by what follows it, but for those that are open at the end.
+func checkLedger(t *rapid.T, s *Session) {
+	t.Helper()
+	var open []string
+	for i, m := range s.Messages {
+		switch m.Role {
+		case RoleTool:
+			n := slices.Index(open, m.ToolCallID)
+			if n < 0 {
+				t.Fatalf("message %d answers %q, open are %q", i, m.ToolCallID, open)
+			}
+			open = slices.Delete(open, n, n+1)
+		default:
+			if len(open) > 0 {
+				t.Fatalf("message %d comes while %q are open", i, open)
+			}
+			for _, c := range m.ToolCalls {
+				open = append(open, c.ID)
+			}
+		}
+	}
+	want := 0
+	if s.Turn != nil {
+		want = len(s.Turn.Open)
+	}
+	if len(open) != want {
+		t.Fatalf("open at the end are %q, the session says %d", open, want)
+	}
+}
