@@ -145,7 +145,7 @@ func (c *connection) handle(ctx context.Context, e socketmode.Event) error {
 		}
 		return c.adapter.classify("apps.connections.open", failed.ErrorObj, false)
 	case socketmode.EventTypeEventsAPI, socketmode.EventTypeInteractive, socketmode.EventTypeSlashCommand:
-		c.take(ctx, envelope{ID: e.Request.EnvelopeID, Type: e.Request.Type, Payload: e.Request.Payload})
+		return c.take(ctx, envelope{ID: e.Request.EnvelopeID, Type: e.Request.Type, Payload: e.Request.Payload})
 	case socketmode.EventTypeErrorBadMessage: // what the library does not know it does not acknowledge
 		bad, _ := e.Data.(*socketmode.ErrorBadMessage)
 		var env envelope
@@ -153,13 +153,14 @@ func (c *connection) handle(ctx context.Context, e socketmode.Event) error {
 			c.adapter.ignore("frame", "no envelope")
 			return nil
 		}
-		c.take(ctx, env)
+		return c.take(ctx, env)
 	}
 	return nil
 }
 
-// take decodes an envelope and queues it for the sink, or acknowledges what is nothing for us.
-func (c *connection) take(ctx context.Context, e envelope) {
+// take decodes an envelope and queues it for the sink, or acknowledges what is nothing for us. An error ends the
+// connection.
+func (c *connection) take(ctx context.Context, e envelope) error {
 	ack := func(payload any) {
 		if err := c.client.AckCtx(ctx, e.ID, payload); err != nil && ctx.Err() == nil {
 			c.adapter.log.Warn("slack: an acknowledgement was not sent", "error", c.adapter.clean(err))
@@ -167,6 +168,11 @@ func (c *connection) take(ctx context.Context, e envelope) {
 	}
 	d := c.decoder.decode(e)
 	switch {
+	case d.revoked:
+		return &platforms.Error{
+			Class: platforms.Fatal, Op: "slack socket mode",
+			Err: errors.New("the app was uninstalled or its token revoked; install it again and use the new token"),
+		}
 	case d.unknown != "":
 		c.adapter.ignore(d.unknown, d.why)
 		ack(nil)
@@ -175,6 +181,7 @@ func (c *connection) take(ctx context.Context, e envelope) {
 	case !c.intake.put(c.ctx, delivery{decoded: d, ack: ack}):
 		c.adapter.log.Error("slack: too many undelivered events; leaving one to be sent again", "event", d.update.NativeID())
 	}
+	return nil
 }
 
 // once is an HTTP client that makes a single request.

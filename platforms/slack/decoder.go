@@ -27,6 +27,7 @@ type envelope struct {
 // decoded is what an envelope holds.
 type decoded struct {
 	update      platforms.Update // nil = nothing for us
+	revoked     bool             // Slack took the app's tokens away
 	responseURL string           // where a note to the person who acted can be posted
 	unknown     string           // kind of envelope that nobody here understands; empty = understood
 	why         string           // and in what way it is not understood
@@ -58,6 +59,9 @@ func (d decoder) event(payload json.RawMessage) decoded {
 	if err := json.Unmarshal(outer.Event, &head); err != nil || head.Type == "" {
 		return unknown("events_api", "no type in it")
 	}
+	if head.Type == "app_uninstalled" || head.Type == "tokens_revoked" && revokesBot(outer.Event) {
+		return decoded{revoked: true}
+	}
 	if head.Type != "message" && head.Type != "app_mention" {
 		return unknown("event "+head.Type, "unknown type")
 	}
@@ -82,6 +86,16 @@ func (d decoder) event(payload json.RawMessage) decoded {
 		return decoded{update: d.deleted(e, e.DeletedTS)}
 	}
 	return decoded{} // somebody joined, a topic changed, a bot wrote: nothing for us
+}
+
+// revokesBot tells whether a tokens_revoked event is about the bot's token, and not a person's.
+func revokesBot(event json.RawMessage) bool {
+	var e struct {
+		Tokens struct {
+			Bot []string `json:"bot"`
+		} `json:"tokens"`
+	}
+	return json.Unmarshal(event, &e) == nil && len(e.Tokens.Bot) > 0
 }
 
 // message reads something that a person wrote; it is nil for what a bot did, ourselves above all.

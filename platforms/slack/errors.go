@@ -19,9 +19,28 @@ import (
 // waitUnsaid is how long to wait when Slack refuses for speed without saying until when.
 const waitUnsaid = 30 * time.Second
 
+// patience is how much of a wait that Slack imposed is sat out; a longer one is the caller's to plan with.
+const patience = 2 * time.Second
+
+// frozen returns how long the classes of a permit stay frozen.
+func (a *Adapter) frozen(permit platforms.Permit) time.Duration {
+	var wait time.Duration
+	for _, class := range permit.Classes {
+		if until := a.pacer.Frozen(class); !until.IsZero() {
+			wait = max(wait, time.Until(until))
+		}
+	}
+	return wait
+}
+
 // call takes a permit and makes one request. Its error is an *platforms.Error.
 func (a *Adapter) call(ctx context.Context, op operation, request func(context.Context) error) error {
 	permit := platforms.Permit{Priority: op.priority, Classes: op.classes()}
+	if wait := a.frozen(permit); wait > patience && op.priority != platforms.PriorityAck {
+		return &platforms.Error{
+			Class: platforms.RateLimited, Op: "slack " + op.method, Wait: wait, Err: errors.New("Slack's wait is not over"),
+		}
+	}
 	if op.priority == platforms.PriorityTyping {
 		if !a.pacer.Try(permit) {
 			return &platforms.Error{Class: platforms.RateLimited, Op: "slack " + op.method, Err: errors.New("no permit is free")}

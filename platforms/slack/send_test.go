@@ -135,17 +135,20 @@ func TestRateLimitHoldsTheConversationAlone(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, b *bench) {
 		b.sim.Faults().Add(sim.Fault{Method: "chat.postMessage", Status: http.StatusTooManyRequests, RetryAfter: 20 * time.Second})
 		start := time.Now()
-		_, err := b.adapter.Send(t.Context(), in(dm, ""), platforms.Outgoing{Text: "one"})
-		wantClass(t, err, platforms.RateLimited)
-		if wait := platforms.WaitOf(err); wait != 20*time.Second {
-			t.Errorf("wait %v", wait)
+		for range 3 { // refused by Slack, then by us
+			_, err := b.adapter.Send(t.Context(), in(dm, ""), platforms.Outgoing{Text: "one"})
+			wantClass(t, err, platforms.RateLimited)
+			if wait := platforms.WaitOf(err); wait != 20*time.Second {
+				t.Errorf("wait %v", wait)
+			}
 		}
 		b.post(in(room, ""), platforms.Outgoing{Text: "elsewhere"})
 		if waited := time.Since(start); waited != 0 {
 			t.Errorf("another conversation waited %v", waited)
 		}
+		time.Sleep(19 * time.Second)
 		b.post(in(dm, ""), platforms.Outgoing{Text: "two"})
-		if waited := time.Since(start); waited < 20*time.Second {
+		if waited := time.Since(start); waited != 20*time.Second {
 			t.Errorf("posted again after %v", waited)
 		}
 	})

@@ -66,6 +66,7 @@ type Server struct {
 	spec       *spec.Description
 	newer      spec.Newer
 	violations []string
+	revoked    bool
 }
 
 var _ sim.Stage = (*Server)(nil)
@@ -165,6 +166,14 @@ func (s *Server) Kick(chat string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mustChat(chat).kicked = true
+}
+
+// Revoke uninstalls the app: Slack says so in an event, and refuses its tokens from now on.
+func (s *Server) Revoke() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.revoked = true
+	s.emit(object{"type": "tokens_revoked", "tokens": object{"oauth": []string{}, "bot": []string{s.cfg.BotUser}}})
 }
 
 // EmitEvent sends an inner event as it stands: what Slack may send and the simulator does not know.

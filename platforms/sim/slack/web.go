@@ -118,6 +118,9 @@ func (s *Server) checkToken(c *call) string {
 	}
 	switch c.token {
 	case want:
+		if s.revoked {
+			return "token_revoked"
+		}
 		return ""
 	case "":
 		return "not_authed"
