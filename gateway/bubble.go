@@ -1,0 +1,201 @@
+package gateway
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/talaria-agent/talaria/loop"
+	"github.com/talaria-agent/talaria/platforms"
+	"github.com/talaria-agent/talaria/sessions"
+)
+
+const (
+	bubbleAfter   = time.Second      // a turn that lasts longer shows what it does
+	bubbleRefresh = 15 * time.Second // so that the elapsed time moves while nothing else does
+	bubbleClosing = 5                // attempts at the last edit
+)
+
+// bubble is the one progress message of a turn. It is lossy: what matters is in the log. Events only change the state
+// and ring; its goroutine posts the message once and then edits it, latest state first, never faster than the platform
+// likes. It is never posted twice: if nobody knows whether it was posted, there is none.
+type bubble struct {
+	t      *turn
+	editor platforms.Editor // nil = no bubble
+
+	mu      sync.Mutex
+	state   progress
+	message string // the platform's id
+	end     string // the closing text, once the turn is over
+	ring    chan struct{}
+	begun   chan struct{} // closed at the first tool call
+	over    chan struct{} // closed by finish
+	once    sync.Once
+}
+
+func newBubble(t *turn, message string) *bubble {
+	g := t.c.g
+	b := &bubble{
+		t: t, message: message, ring: make(chan struct{}, 1), begun: make(chan struct{}), over: make(chan struct{}),
+		state: progress{mode: g.cfg.Progress, started: t.started},
+	}
+	if g.cfg.Progress != ProgressOff {
+		b.editor, _ = g.adapters[t.address.Platform].(platforms.Editor)
+	}
+	return b
+}
+
+// id returns the message id of the bubble, empty if it is not shown.
+func (b *bubble) id() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.message
+}
+
+// start begins to watch; finish must follow.
+func (b *bubble) start() {
+	if b.editor != nil {
+		b.t.c.g.side.Go(b.run)
+	}
+}
+
+// observe takes an event of the loop. It never blocks.
+func (b *bubble) observe(e loop.Event) {
+	b.mu.Lock()
+	b.state.apply(e)
+	b.mu.Unlock()
+	switch e.(type) {
+	case loop.TextDelta:
+		return
+	case loop.CallStarted:
+		b.once.Do(func() { close(b.begun) })
+	}
+	select {
+	case b.ring <- struct{}{}:
+	default:
+	}
+}
+
+// finish closes the bubble with a summary. A parked turn goes on after a restart, in the same message.
+func (b *bubble) finish(o loop.Outcome, parked bool) {
+	b.mu.Lock()
+	if parked {
+		b.end = "⏸ Interrupted by a restart; I will go on from here."
+	} else {
+		b.end = b.state.summary(o, time.Now())
+	}
+	b.mu.Unlock()
+	close(b.over)
+}
+
+func (b *bubble) run() {
+	ctx := b.t.c.g.outbox.ctx
+	if b.id() == "" && !b.post(ctx) {
+		return
+	}
+	b.t.c.g.turns.showing(b.id(), true)
+	defer b.t.c.g.turns.showing(b.id(), false)
+	every := max(b.t.c.g.cfg.EditEvery, b.t.c.g.adapters[b.t.address.Platform].Limits().EditEvery)
+	shown := ""
+	for {
+		select {
+		case <-b.over:
+			b.close(ctx)
+			return
+		case <-b.ring:
+		case <-time.After(bubbleRefresh):
+		}
+		text := b.text()
+		if text == shown {
+			continue
+		}
+		wait := every
+		if err := b.edit(ctx, text, true); err == nil {
+			shown = text
+		} else {
+			wait = max(wait, platforms.WaitOf(err))
+			if c := platforms.ClassOf(err); c == platforms.Gone || c == platforms.Forbidden || c == platforms.Fatal {
+				return
+			}
+		}
+		select {
+		case <-b.over:
+		case <-time.After(wait):
+		}
+	}
+}
+
+// post waits until the turn is worth showing, posts the bubble and records its id. It reports false if there is
+// nothing to go on with.
+func (b *bubble) post(ctx context.Context) bool {
+	timer := time.NewTimer(bubbleAfter)
+	defer timer.Stop()
+	select {
+	case <-b.over:
+		return false
+	case <-b.begun:
+	case <-timer.C:
+	}
+	t := b.t
+	out := b.outgoing(b.text(), true)
+	out.Key, out.Silent = t.id, true
+	id, err := t.c.g.adapters[t.address.Platform].Send(ctx, t.address, out)
+	if err != nil {
+		t.c.g.log.Warn("progress is not shown", "task", t.id, "error", err)
+		return false
+	}
+	b.mu.Lock()
+	b.message = id
+	b.mu.Unlock()
+	t.shown(ctx, id)
+	return true
+}
+
+// shown records the bubble in the log, so that a restart finds it again. If the turn has ended meanwhile the log refuses
+// it, and there is no need.
+func (t *turn) shown(ctx context.Context, message string) {
+	err := t.c.log.append(ctx, sessions.Record{Entries: []sessions.Entry{sessions.BubbleShown{Turn: t.id, MessageID: message}}})
+	if err != nil {
+		t.c.g.log.Debug("the progress message was not recorded", "task", t.id, "error", err)
+	}
+}
+
+// close makes the last edit. It is worth a few attempts: a bubble that says "working" for ever misleads.
+func (b *bubble) close(ctx context.Context) {
+	b.mu.Lock()
+	text := b.end
+	b.mu.Unlock()
+	for n := 1; n <= bubbleClosing; n++ {
+		err := b.edit(ctx, text, false)
+		if err == nil {
+			return
+		}
+		switch platforms.ClassOf(err) {
+		case platforms.RateLimited, platforms.Transient, platforms.OutcomeUnknown:
+		default:
+			n = bubbleClosing
+		}
+		b.t.c.g.log.Debug("a progress message could not be closed", "task", b.t.id, "error", err)
+		if !sleepUntil(ctx, time.Now().Add(max(platforms.WaitOf(err), backoff(n)))) {
+			return
+		}
+	}
+}
+
+func (b *bubble) text() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.state.render(time.Now())
+}
+
+func (b *bubble) edit(ctx context.Context, text string, running bool) error {
+	return b.editor.Edit(ctx, b.t.address, b.id(), b.outgoing(text, running))
+}
+
+func (b *bubble) outgoing(text string, running bool) platforms.Outgoing {
+	out := platforms.Outgoing{Text: text, Class: platforms.PriorityProgress}
+	if running {
+		out.Buttons = [][]platforms.Button{{{Label: "Stop", Data: buttonData(verbStop, b.t.id), Danger: true}}}
+	}
+	return out
+}

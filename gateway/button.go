@@ -1,0 +1,221 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/talaria-agent/talaria/loop"
+	"github.com/talaria-agent/talaria/platforms"
+	"github.com/talaria-agent/talaria/sessions"
+)
+
+// What a button of ours carries: a verb and what it is about. At most 64 bytes.
+const (
+	verbStop  = "stop"  // stop:<turn>
+	verbAllow = "allow" // allow:<question>
+	verbDeny  = "deny"  // deny:<question>
+	verbAgain = "again" // again:<row>:<part>
+)
+
+func buttonData(verb, about string) string { return verb + ":" + about }
+
+// turnIndex finds a running turn, and the question that waits in it, by name: a button knows no conversation, because
+// several people may press it. Safe for use from any goroutine.
+type turnIndex struct {
+	mu    sync.Mutex
+	turns map[string]*turn
+	asks  map[string]*pendingAsk
+	shown map[string]bool // message ids of the bubbles that are still being edited
+}
+
+func newTurnIndex() *turnIndex {
+	return &turnIndex{turns: map[string]*turn{}, asks: map[string]*pendingAsk{}, shown: map[string]bool{}}
+}
+
+func (x *turnIndex) add(t *turn) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.turns[t.id] = t
+}
+
+func (x *turnIndex) remove(t *turn) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	delete(x.turns, t.id)
+}
+
+func (x *turnIndex) turn(id string) *turn {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.turns[id]
+}
+
+func (x *turnIndex) addAsk(a *pendingAsk) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.asks[a.id] = a
+}
+
+func (x *turnIndex) removeAsk(a *pendingAsk) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	delete(x.asks, a.id)
+}
+
+// showing records that a bubble is being edited, or not any more.
+func (x *turnIndex) showing(message string, yes bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if yes {
+		x.shown[message] = true
+	} else {
+		delete(x.shown, message)
+	}
+}
+
+func (x *turnIndex) shows(message string) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.shown[message]
+}
+
+func (x *turnIndex) pending(id string) *pendingAsk {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.asks[id]
+}
+
+// button admits a button press: the presser is authorised anew, then the press goes to the conversation that the button
+// belongs to. A button that has nothing to do any more says so.
+func (g *Gateway) button(ctx context.Context, b *platforms.ButtonPressed) (platforms.Receipt, error) {
+	note := func(text string) (platforms.Receipt, error) { return platforms.Receipt{Note: text}, nil }
+	if d := g.cfg.Access.Decide(b.Origin); !d.Admitted {
+		g.log.Info("button press refused", "platform", b.Address.Platform, "user", b.Sender.ID, "rule", d.Rule)
+		return note("Sorry, these buttons are not for you.")
+	}
+	verb, about, _ := strings.Cut(b.Data, ":")
+	var key sessions.Key
+	var t *turn
+	switch verb {
+	case verbStop:
+		if t = g.turns.turn(about); t == nil {
+			return note("That is over already.")
+		}
+	case verbAllow, verbDeny:
+		a := g.turns.pending(about)
+		if a == nil {
+			return note("That question is closed already.")
+		}
+		t = a.turn
+	case verbAgain:
+		id, _, ok := rowPart(about)
+		row, err := g.store.Row(ctx, id)
+		if !ok || err != nil {
+			return note("I do not have that answer any more.")
+		}
+		key = row.Key
+	default:
+		return note("I do not know that button.")
+	}
+	if t != nil {
+		if b.Sender.ID != t.requester && !g.cfg.Access.Admin(b.Address.Platform, b.Sender.ID) {
+			return note("Only the person who asked, or an admin, can do that.")
+		}
+		key = t.c.key
+	}
+	return platforms.Receipt{}, g.accept(ctx, key, b.NativeID(), input{Button: b})
+}
+
+// pressed does what an accepted button press asks for, if it still can.
+func (c *conversation) pressed(ctx context.Context, in *input) {
+	b := in.Button
+	verb, about, _ := strings.Cut(b.Data, ":")
+	switch verb {
+	case verbStop:
+		if c.turn != nil && c.turn.id == about {
+			c.turn.cancel(loop.ErrStopped)
+		}
+	case verbAllow, verbDeny:
+		if a := c.g.turns.pending(about); a != nil {
+			a.decide(verb == verbAllow, b.Sender)
+		}
+	case verbAgain:
+		id, part, _ := rowPart(about)
+		if sent, err := c.g.outbox.again(ctx, id, part); err != nil {
+			c.g.log.Error("an answer in doubt could not be sent again", "row", id, "error", err)
+		} else if sent {
+			c.g.replace(b.Address, b.MessageID, "Sending it again.")
+		}
+	}
+	c.reply(ctx, in, "")
+}
+
+// replace changes one of our messages and takes its buttons away, as well as it can.
+func (g *Gateway) replace(at platforms.Address, messageID, text string) {
+	editor, ok := g.adapters[at.Platform].(platforms.Editor)
+	if !ok || messageID == "" {
+		return
+	}
+	g.beside(func(ctx context.Context) {
+		if err := editor.Edit(ctx, at, messageID, platforms.Outgoing{Text: text, Class: platforms.PriorityApproval}); err != nil {
+			g.log.Warn("a message could not be changed", "message", messageID, "error", err)
+		}
+	})
+}
+
+// rowPart reads "<row>:<part>".
+func rowPart(about string) (sessions.RowID, int, bool) {
+	id, n, ok := strings.Cut(about, ":")
+	part, err := strconv.Atoi(n)
+	return sessions.RowID(id), part, ok && err == nil
+}
+
+// doubtful is mail: a part of this row may or may not have been posted.
+type doubtful struct{ row sessions.Row }
+
+// doubt tells a conversation that one of its answers is in doubt.
+func (g *Gateway) doubt(row sessions.Row) { g.live.post(row.Key, doubtful{row}) }
+
+// offerAgain offers to send what is in doubt once more, never doing it unasked: in the turn's progress message if there
+// is one, otherwise by one short notice.
+func (c *conversation) offerAgain(ctx context.Context, row sessions.Row) {
+	out, err := decodeOutput(row)
+	if err != nil || out.Notice {
+		return
+	}
+	for i, part := range row.Parts {
+		if part.State != sessions.InDoubt {
+			continue
+		}
+		what := "my answer"
+		if len(row.Parts) > 1 {
+			what = fmt.Sprintf("part %d of %d of my answer", i+1, len(row.Parts))
+		}
+		text := fmt.Sprintf("The connection broke while I was sending %s, so I cannot tell whether it reached you. If it is missing, press the button.", what)
+		buttons := [][]platforms.Button{{{Label: "Send it again", Data: buttonData(verbAgain, string(row.ID)+":"+itoa(i))}}}
+		if c.offerInBubble(ctx, out, text, buttons) {
+			continue
+		}
+		id := sessions.RowID(string(row.ID) + "." + itoa(i))
+		if _, err := c.g.store.Row(ctx, id); err == nil {
+			continue
+		}
+		notice := output{id: id, To: out.To, Pieces: []string{text}, Buttons: buttons, Notice: true}
+		if err := c.commit(ctx, nil, nil, notice); err != nil {
+			c.g.log.Error("a notice about an answer in doubt could not be written down", "row", row.ID, "error", err)
+		}
+	}
+}
+
+// offerInBubble puts the offer into the turn's progress message and reports whether that worked.
+func (c *conversation) offerInBubble(ctx context.Context, out output, text string, buttons [][]platforms.Button) bool {
+	editor, ok := c.g.adapters[out.To.Platform].(platforms.Editor)
+	if !ok || out.Bubble == "" || c.g.turns.shows(out.Bubble) {
+		return false
+	}
+	err := editor.Edit(ctx, out.To, out.Bubble, platforms.Outgoing{Text: text, Buttons: buttons, Class: platforms.PriorityApproval})
+	return err == nil
+}

@@ -1,0 +1,85 @@
+package gateway
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/talaria-agent/talaria/platforms"
+	"github.com/talaria-agent/talaria/sessions"
+)
+
+// payloadVersion is the version of inbox and outbox payloads.
+const payloadVersion = 1
+
+// input is what the inbox holds: exactly one of the updates that a conversation handles.
+type input struct {
+	Version int                       `json:"v"`
+	Message *platforms.Message        `json:"message,omitempty"`
+	Button  *platforms.ButtonPressed  `json:"button,omitempty"`
+	Command *platforms.CommandInvoked `json:"command,omitempty"`
+	Refused string                    `json:"refused,omitempty"` // why the message will not be worked on; for the person
+	item    sessions.ItemID           // not encoded: the item that holds it
+	stopped bool                      // not encoded: a command that has stopped a turn and waits for its end
+}
+
+// origin returns where the update came from.
+func (in *input) origin() platforms.Origin {
+	switch {
+	case in.Message != nil:
+		return in.Message.Origin
+	case in.Button != nil:
+		return in.Button.Origin
+	default:
+		return in.Command.Origin
+	}
+}
+
+func (in input) encode() ([]byte, error) {
+	in.Version = payloadVersion
+	return json.Marshal(in)
+}
+
+func decodeInput(item sessions.Item) (*input, error) {
+	in := &input{item: item.ID}
+	if err := json.Unmarshal(item.Payload, in); err != nil {
+		return nil, fmt.Errorf("decode inbox item %s: %w", item.ID, err)
+	}
+	if in.Version != payloadVersion {
+		return nil, fmt.Errorf("decode inbox item %s: version %d is not known", item.ID, in.Version)
+	}
+	if in.Message == nil && in.Button == nil && in.Command == nil {
+		return nil, fmt.Errorf("decode inbox item %s: it holds no update", item.ID)
+	}
+	return in, nil
+}
+
+// output is what an outbox row holds: one answer, cut into the parts that are sent one by one.
+type output struct {
+	Version int                  `json:"v"`
+	To      platforms.Address    `json:"to"`
+	ReplyTo string               `json:"reply_to,omitempty"`
+	Pieces  []string             `json:"pieces"` // Markdown; part i of the row sends piece i
+	Buttons [][]platforms.Button `json:"buttons,omitempty"`
+	Bubble  string               `json:"bubble,omitempty"` // message id of the turn's progress message
+	Notice  bool                 `json:"notice,omitempty"` // says that another row is in doubt; never itself offered again
+	id      sessions.RowID       // not encoded: the row's id, if it must be known before; empty = a new one
+}
+
+func (o output) encode() ([]byte, error) {
+	o.Version = payloadVersion
+	return json.Marshal(o)
+}
+
+func decodeOutput(row sessions.Row) (output, error) {
+	var o output
+	if err := json.Unmarshal(row.Payload, &o); err != nil {
+		return o, fmt.Errorf("decode outbox row %s: %w", row.ID, err)
+	}
+	if o.Version != payloadVersion {
+		return o, fmt.Errorf("decode outbox row %s: version %d is not known", row.ID, o.Version)
+	}
+	if len(o.Pieces) != len(row.Parts) {
+		return o, fmt.Errorf("decode outbox row %s: %d pieces for %d parts", row.ID, len(o.Pieces), len(row.Parts))
+	}
+	return o, nil
+}

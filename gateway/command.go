@@ -1,0 +1,164 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/talaria-agent/talaria/loop"
+	"github.com/talaria-agent/talaria/platforms"
+	"github.com/talaria-agent/talaria/sessions"
+)
+
+// command is something that a person can tell the gateway, as opposed to the model.
+type command struct {
+	name, help string
+	run        func(*conversation, context.Context, *input)
+}
+
+// commands returns all commands, in the order of /help.
+func commands() []command {
+	return []command{
+		{"new", "Start a new session: I forget what we talked about.", (*conversation).cmdNew},
+		{"stop", "Stop what I am doing.", (*conversation).cmdStop},
+		{"status", "Show what I am doing and how full my memory is.", (*conversation).cmdStatus},
+		{"help", "Show this list.", (*conversation).cmdHelp},
+	}
+}
+
+// NativeCommands returns the commands for the menus of platforms that have them.
+func NativeCommands() []platforms.Command {
+	var list []platforms.Command
+	for _, c := range commands() {
+		list = append(list, platforms.Command{Name: c.name, Description: c.help})
+	}
+	return list
+}
+
+// parseCommand reads "/name argument" or "!name argument". A path or an exclamation is no command.
+func parseCommand(m *platforms.Message) (name, argument string, ok bool) {
+	text := strings.TrimSpace(m.Text)
+	if text == "" || (text[0] != '/' && text[0] != '!') {
+		return "", "", false
+	}
+	name, argument, _ = strings.Cut(text[1:], " ")
+	for _, r := range name {
+		if !unicode.IsLetter(r) && r != '_' && r != '-' {
+			return "", "", false
+		}
+	}
+	if name == "" {
+		return "", "", false
+	}
+	return strings.ToLower(name), strings.TrimSpace(argument), true
+}
+
+// command runs a command, at once even while a turn is running.
+func (c *conversation) command(ctx context.Context, in *input, name string) {
+	if name == "start" { // what Telegram sends when somebody opens the chat
+		name = "help"
+	}
+	for _, cmd := range commands() {
+		if cmd.name == name {
+			cmd.run(c, ctx, in)
+			return
+		}
+	}
+	c.reply(ctx, in, fmt.Sprintf("There is no command `%s`. Write /help to see what there is.", name))
+}
+
+// closing stops the running turn for a command that has to wait for its end, and reports whether there is anything to
+// wait for.
+func (c *conversation) closing(ctx context.Context, in *input) bool {
+	if c.turn == nil {
+		return false
+	}
+	if !c.mayStop(in.origin()) {
+		c.reply(ctx, in, "I am working for somebody else here. Only that person or an admin can stop me.")
+		return true
+	}
+	c.turn.cancel(loop.ErrStopped)
+	c.after = append(c.after, in)
+	return true
+}
+
+func (c *conversation) cmdStop(ctx context.Context, in *input) {
+	stopped := c.turnStopped(in)
+	switch {
+	case stopped:
+		c.reply(ctx, in, "Stopped.")
+	case c.closing(ctx, in):
+		in.stopped = true
+	default:
+		c.reply(ctx, in, "I am not doing anything right now.")
+	}
+}
+
+// turnStopped tells whether a command comes back after the turn that it stopped has been closed.
+func (c *conversation) turnStopped(in *input) bool { return in.stopped && c.turn == nil }
+
+func (c *conversation) cmdNew(ctx context.Context, in *input) {
+	if c.closing(ctx, in) {
+		return
+	}
+	c.reply(ctx, in, "New session. What can I do for you?", sessions.Reset{By: in.origin().Sender.ID, At: time.Now()})
+}
+
+func (c *conversation) cmdHelp(ctx context.Context, in *input) {
+	sign := "/"
+	if in.origin().Address.Platform == platforms.Slack {
+		sign = "!"
+	}
+	var b strings.Builder
+	b.WriteString("Write to me as you would to a colleague. A new message while I work interrupts me.\n\n")
+	for _, cmd := range commands() {
+		fmt.Fprintf(&b, "- `%s%s` %s\n", sign, cmd.name, cmd.help)
+	}
+	c.reply(ctx, in, b.String())
+}
+
+func (c *conversation) cmdStatus(ctx context.Context, in *input) {
+	s := c.log.snapshot()
+	var b strings.Builder
+	switch {
+	case c.turn == nil:
+		b.WriteString("I am idle.")
+	case s.Turn == nil:
+		b.WriteString("I am about to begin.")
+	default:
+		fmt.Fprintf(&b, "I have been working for %s; this is round %d.", short(time.Since(c.turn.started)), s.Turn.Rounds+1)
+	}
+	if n := len(c.queue); n > 0 {
+		fmt.Fprintf(&b, " %d more waiting.", n)
+	}
+	b.WriteString("\n\n")
+	if s.ID == "" {
+		b.WriteString("- Session: none yet\n")
+	} else {
+		fmt.Fprintf(&b, "- Session: since %s, %d messages\n", s.Started.Format("2006-01-02 15:04"), len(s.Messages))
+	}
+	tokens := loop.ContextTokens(s)
+	usable := max(c.g.cfg.Window-c.g.cfg.MaxOutput, 1)
+	fmt.Fprintf(&b, "- Memory: about %d of %d tokens (%d %%)", tokens, usable, tokens*100/usable)
+	if s.Compactions > 0 {
+		fmt.Fprintf(&b, ", compressed %d times", s.Compactions)
+	}
+	fmt.Fprintf(&b, "\n- Model: %s\n- Busy mode: %s\n", c.g.runner.Model.Name(), c.g.cfg.Busy)
+	c.reply(ctx, in, b.String())
+}
+
+// short writes a duration for people.
+func short(d time.Duration) string {
+	switch {
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min %02d s", int(d.Minutes()), int(d.Seconds())%60)
+	default:
+		return fmt.Sprintf("%d h %02d min", int(d.Hours()), int(d.Minutes())%60)
+	}
+}

@@ -1,0 +1,410 @@
+package gateway_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/talaria-agent/talaria/platforms"
+	"github.com/talaria-agent/talaria/platforms/sim"
+	"github.com/talaria-agent/talaria/sessions"
+)
+
+// patience is how much virtual time "expect" waits.
+const patience = 3 * time.Minute
+
+// run plays a script, one line a step:
+//
+//	alice dm: TEXT           somebody writes; places are dm, dm2, dmx, group, thread; "@bot " in front mentions the bot;
+//	                         a leading / becomes ! on Slack
+//	alice dm file NAME: TEXT with an attached file
+//	alice edits dm: OLD => NEW
+//	alice deletes dm: TEXT
+//	alice presses dm: LABEL  the newest button of that label
+//	expect dm: TEXT          waits until a message of the bot contains it
+//	never dm: TEXT           no message of the bot contains it
+//	count dm: N              the bot has this many messages
+//	noted: TEXT              the last press was answered with a note that contains it
+//	typing dm: yes|no
+//	sleep DURATION           lets virtual time pass
+//	release                  lets the model go on where its step says hold
+//	calls N                  the model has been called so often
+//	logged: TEXT             the gateway's log contains it
+//	fault send|edit KIND [DURATION]   the next such call goes wrong: 429, 500, cut, lose, html
+//	duplicate N              the next N events come twice
+//	restart                  the gateway stops, and starts again over the same store
+func (r *rig) run(script string) {
+	r.t.Helper()
+	n := 0
+	for line := range strings.Lines(script) {
+		n++
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		if err := r.step(line); err != nil {
+			r.t.Fatalf("script line %d, %q: %v\nseen so far:\n%s", n, line, err, r.seen())
+		}
+	}
+	time.Sleep(5 * time.Second)
+	r.settle()
+}
+
+func (r *rig) step(line string) error {
+	head, text, _ := strings.Cut(line, ": ")
+	head = strings.TrimSuffix(head, ":")
+	words := strings.Fields(head)
+	arg := func(i int) string {
+		if i < len(words) {
+			return words[i]
+		}
+		return ""
+	}
+	switch words[0] {
+	case "expect":
+		return r.expect(arg(1), text)
+	case "never":
+		r.settle()
+		if r.shows(arg(1), text) {
+			return fmt.Errorf("it shows")
+		}
+		return nil
+	case "count":
+		return r.count(arg(1), text)
+	case "noted":
+		return r.noted(text)
+	case "logged":
+		if !strings.Contains(r.log.String(), text) {
+			return fmt.Errorf("it is not in the log")
+		}
+		return nil
+	case "typing":
+		chat, thread := r.place(arg(1))
+		if shows := r.world.stage.Typing(chat, thread); shows != (text == "yes") {
+			return fmt.Errorf("typing shows: %v", shows)
+		}
+		return nil
+	case "sleep":
+		d, err := time.ParseDuration(arg(1))
+		time.Sleep(d)
+		r.settle()
+		return err
+	case "release":
+		r.model.release()
+		r.settle()
+		return nil
+	case "calls":
+		r.settle()
+		r.model.mu.Lock()
+		defer r.model.mu.Unlock()
+		if fmt.Sprint(r.model.calls) != arg(1) {
+			return fmt.Errorf("the model was called %d times", r.model.calls)
+		}
+		return nil
+	case "fault":
+		return r.fault(arg(1), arg(2), arg(3))
+	case "duplicate":
+		n, err := strconv.Atoi(arg(1))
+		r.world.stage.Faults().Events.Duplicate(n)
+		return err
+	case "restart":
+		r.stop()
+		r.start()
+		return nil
+	}
+	return r.person(words, text)
+}
+
+// person plays a line that begins with somebody's name.
+func (r *rig) person(words []string, text string) error {
+	user := r.world.users[words[0]]
+	if user == "" || len(words) < 2 {
+		return fmt.Errorf("no such step")
+	}
+	defer r.settle()
+	text = expandRepeat(text)
+	stage := r.world.stage
+	switch words[1] {
+	case "edits":
+		chat, _ := r.place(words[2])
+		old, fresh, _ := strings.Cut(text, " => ")
+		id, err := r.find(chat, user, old)
+		if err != nil {
+			return err
+		}
+		return stage.EditAs(user, chat, id, fresh)
+	case "deletes":
+		chat, _ := r.place(words[2])
+		id, err := r.find(chat, user, text)
+		if err != nil {
+			return err
+		}
+		return stage.DeleteAs(user, chat, id)
+	case "presses":
+		return r.press(user, words[2], text)
+	}
+	chat, thread := r.place(words[1])
+	say := sim.Say{User: user, Chat: chat, Thread: thread}
+	say.Text, say.Mention = strings.CutPrefix(text, "@bot ")
+	if r.world.name == platforms.Slack && strings.HasPrefix(say.Text, "/") {
+		say.Text = "!" + say.Text[1:]
+	}
+	if len(words) == 4 && words[2] == "file" {
+		say.File = words[3]
+	}
+	id, err := stage.Say(say)
+	if err == nil && words[1] == "thread" && thread == "" {
+		r.threads["thread"] = id
+	}
+	return err
+}
+
+// place returns the chat and thread that a script's place stands for.
+func (r *rig) place(name string) (chat, thread string) {
+	if name == "thread" {
+		if r.world.thread != "" {
+			return r.world.forum, r.world.thread
+		}
+		return r.world.forum, r.threads["thread"]
+	}
+	chat = r.world.places[name]
+	if chat == "" {
+		r.t.Fatalf("no place %q", name)
+	}
+	return chat, ""
+}
+
+func (r *rig) find(chat, user, text string) (string, error) {
+	for _, m := range slices.Backward(r.world.stage.Visible(chat)) {
+		if m.User == user && strings.Contains(m.Visible, text) {
+			return m.ID, nil
+		}
+	}
+	return "", fmt.Errorf("no such message")
+}
+
+func (r *rig) press(user, place, label string) error {
+	chat, _ := r.place(place)
+	for _, m := range slices.Backward(r.world.stage.Visible(chat)) {
+		for _, row := range m.Buttons {
+			for _, b := range row {
+				if b.Label == label {
+					note, err := r.world.stage.Press(user, chat, m.ID, b.Data)
+					r.notes = append(r.notes, note)
+					return err
+				}
+			}
+		}
+	}
+	return fmt.Errorf("no such button")
+}
+
+func (r *rig) noted(text string) error {
+	if len(r.notes) == 0 {
+		return fmt.Errorf("nothing was pressed")
+	}
+	select {
+	case note := <-r.notes[len(r.notes)-1]:
+		if !strings.Contains(note, text) {
+			return fmt.Errorf("the note is %q", note)
+		}
+		return nil
+	case <-time.After(time.Minute):
+		return fmt.Errorf("there was no note")
+	}
+}
+
+func (r *rig) expect(place, text string) error {
+	r.t.Helper()
+	deadline := time.After(patience)
+	for {
+		changed := r.world.stage.Changed()
+		if r.shows(place, text) {
+			r.settle()
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-deadline:
+			return fmt.Errorf("it does not show")
+		}
+	}
+}
+
+func (r *rig) shows(place, text string) bool {
+	chat, _ := r.place(place)
+	for _, m := range r.world.stage.Visible(chat) {
+		if m.User == sim.Bot && strings.Contains(m.Visible, text) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *rig) count(place, want string) error {
+	r.settle()
+	chat, _ := r.place(place)
+	n := 0
+	for _, m := range r.world.stage.Visible(chat) {
+		if m.User == sim.Bot {
+			n++
+		}
+	}
+	if fmt.Sprint(n) != want {
+		return fmt.Errorf("there are %d", n)
+	}
+	return nil
+}
+
+func (r *rig) fault(call, kind, wait string) error {
+	f := sim.Fault{Method: r.world.send}
+	if call == "edit" {
+		f.Method = r.world.edit
+	}
+	switch kind {
+	case "cut":
+		f.Cut = true
+	case "lose":
+		f.Lose = true
+	case "html":
+		f.Status, f.HTML = 502, true
+	default:
+		status, err := strconv.Atoi(kind)
+		if err != nil {
+			return err
+		}
+		f.Status = status
+	}
+	if wait != "" {
+		d, err := time.ParseDuration(wait)
+		if err != nil {
+			return err
+		}
+		f.RetryAfter = d
+	}
+	r.world.stage.Faults().Add(f)
+	return nil
+}
+
+var durations = regexp.MustCompile(`\d+(\.\d+)? s\b|\d+ min \d+ s\b|since \d{4}-\d\d-\d\d \d\d:\d\d`)
+
+// seen writes down what all chats look like now. Durations and dates are left out: they depend on how long the script
+// waited.
+func (r *rig) seen() string {
+	var b strings.Builder
+	chats := map[string]string{r.world.forum: "thread"}
+	for name, id := range r.world.places {
+		chats[id] = name
+	}
+	names := map[string]string{sim.Bot: "bot"}
+	for name, id := range r.world.users {
+		names[id] = name
+	}
+	for _, place := range []string{"dm", "dm2", "dmx", "group", "thread"} {
+		for chat, name := range chats {
+			if name != place {
+				continue
+			}
+			messages := r.world.stage.Visible(chat)
+			if len(messages) > 0 {
+				fmt.Fprintf(&b, "[%s]\n", place)
+			}
+			for _, m := range messages {
+				b.WriteString(describe(names[m.User], m))
+			}
+		}
+	}
+	return durations.ReplaceAllString(b.String(), "*")
+}
+
+func describe(who string, m sim.Message) string {
+	text := strings.ReplaceAll(m.Visible, "\n", "\n\t")
+	if r := []rune(text); len(r) > 400 {
+		text = fmt.Sprintf("%s ... (%d runes)", string(r[:100]), len([]rune(m.Visible)))
+	}
+	for _, row := range m.Buttons {
+		for _, button := range row {
+			text += " [" + button.Label + "]"
+		}
+	}
+	return who + ": " + text + "\n"
+}
+
+// logged writes down what the logs of all conversations hold.
+func (r *rig) logged() string {
+	var b strings.Builder
+	ctx := context.Background()
+	for key, err := range r.store.Keys(ctx) {
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		for rec, err := range r.store.History(ctx, key, 0) {
+			if err != nil {
+				r.t.Fatal(err)
+			}
+			for _, e := range rec.Entries {
+				b.WriteString(describeEntry(e))
+			}
+		}
+		b.WriteString("--\n")
+	}
+	return b.String()
+}
+
+func describeEntry(e sessions.Entry) string {
+	line := func(kind, text string) string {
+		text = strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n\t")
+		if r := []rune(text); len(r) > 400 {
+			text = fmt.Sprintf("%s ... (%d runes)", string(r[:100]), len(r))
+		}
+		return strings.TrimRight(kind+": "+text, " ") + "\n"
+	}
+	switch e := e.(type) {
+	case sessions.UserMessage:
+		return line("user", e.Message.Text)
+	case sessions.AssistantMessage:
+		text := line("assistant", e.Message.Text)
+		for _, c := range e.Message.ToolCalls {
+			text += line("call", c.Name+" "+c.Arguments)
+		}
+		return text
+	case sessions.ToolResult:
+		return line("result "+string(e.Outcome), e.Message.Text)
+	case sessions.TurnEnded:
+		return line("end", e.Reason)
+	case sessions.TurnResumed:
+		return line("resumed", "")
+	case sessions.Compaction:
+		return line("compacted", fmt.Sprintf("summary %v", e.Summary))
+	case sessions.Reset:
+		return line("reset", "")
+	default:
+		return ""
+	}
+}
+
+// seed fills a new work folder with the files of the script whose names begin with "work/".
+func seed(folder string, script *txtar.Archive) error {
+	for _, f := range script.Files {
+		name, ok := strings.CutPrefix(f.Name, "work/")
+		if !ok {
+			continue
+		}
+		path := filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, f.Data, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}

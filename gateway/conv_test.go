@@ -1,0 +1,130 @@
+package gateway_test
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/talaria-agent/talaria/platforms"
+	"github.com/talaria-agent/talaria/sessions"
+	"github.com/talaria-agent/talaria/sessions/bolt"
+	"github.com/talaria-agent/talaria/sessions/memory"
+)
+
+var update = flag.Bool("update", false, "write what was seen into the conversation scripts")
+
+// stores are the engines that every conversation script runs over.
+var stores = map[string]func(t *testing.T) sessions.Store{
+	"memory": func(*testing.T) sessions.Store { return memory.New() },
+	"bolt": func(t *testing.T) sessions.Store {
+		s, err := bolt.Open(filepath.Join(t.TempDir(), "talaria.db"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	},
+}
+
+// TestConversations plays every script in testdata/conv over every simulator and every store, in virtual time. A script
+// says what people write and what the model answers; "seen" holds what the chats look like in the end, "log" what the
+// conversations' logs hold. See conv_script_test.go for the language.
+func TestConversations(t *testing.T) {
+	files, err := filepath.Glob("testdata/conv/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			for _, p := range []platforms.Name{platforms.Telegram, platforms.Slack, platforms.Discord} {
+				for store, open := range stores {
+					t.Run(string(p)+"/"+store, func(t *testing.T) {
+						if *update && store == "bolt" {
+							t.Skip("the scripts are written by the runs with the in-memory store")
+						}
+						play(t, file, p, open)
+					})
+				}
+			}
+		})
+	}
+}
+
+// play runs one script and compares what was seen.
+func play(t *testing.T, file string, p platforms.Name, open func(*testing.T) sessions.Store) {
+	archive, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if only := section(archive, "platforms"); only != "" && !strings.Contains(only, string(p)) {
+		t.Skipf("the script is for %s", strings.TrimSpace(only))
+	}
+	var seen, log string
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, p, open(t), archive)
+		r.run(section(archive, "script"))
+		seen, log = r.seen(), r.logged()
+		r.stop()
+		r.leftovers()
+	})
+	compare(t, file, archive, p, "seen", seen)
+	compare(t, file, archive, p, "log", log)
+}
+
+func section(a *txtar.Archive, name string) string {
+	for _, f := range a.Files {
+		if f.Name == name {
+			return string(f.Data)
+		}
+	}
+	return ""
+}
+
+// compare holds what was seen against the script's section: the one for this platform if there is one, else the common
+// one. With -update Telegram's run writes the common section, and the others write one of their own where they differ.
+func compare(t *testing.T, file string, a *txtar.Archive, p platforms.Name, name, got string) {
+	t.Helper()
+	own := name + " " + string(p)
+	want, wanted := section(a, own), own
+	if want == "" {
+		want, wanted = section(a, name), name
+	}
+	if got == want {
+		return
+	}
+	if !*update {
+		t.Errorf("section %q of %s differs (-want +got):\n%s", wanted, file, cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")))
+		return
+	}
+	fresh, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	into := name
+	if p != platforms.Telegram && section(fresh, name) != "" {
+		into = own
+		if section(fresh, name) == got {
+			return
+		}
+	}
+	put(fresh, into, got)
+	if err := os.WriteFile(file, txtar.Format(fresh), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func put(a *txtar.Archive, name, text string) {
+	for i, f := range a.Files {
+		if f.Name == name {
+			a.Files[i].Data = []byte(text)
+			return
+		}
+	}
+	a.Files = append(a.Files, txtar.File{Name: name, Data: bytes.Clone([]byte(text))})
+}

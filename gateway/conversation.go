@@ -1,0 +1,349 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/talaria-agent/talaria/loop"
+	"github.com/talaria-agent/talaria/platforms"
+	"github.com/talaria-agent/talaria/sessions"
+)
+
+const (
+	// linger is how long a conversation with nothing to do stays awake, so that a quick exchange does not fold its log
+	// anew for each message.
+	linger = time.Minute
+	// longestQueue is how many messages may wait behind a running turn.
+	longestQueue = 100
+	// splitAt is the length, in runes, from which on a message looks like the first part of one that the client split.
+	splitAt = 1900
+	// splitPause and albumPause are how long to wait for the rest of a split message or an album.
+	splitPause = 2 * time.Second
+	albumPause = 600 * time.Millisecond
+)
+
+// conversation is the actor that owns one session key while it is awake: its queue, its running turn, and the decision
+// what a new message does. Only its own goroutine touches the fields below mail.
+type conversation struct {
+	g    *Gateway
+	key  sessions.Key
+	wake chan struct{}
+	mail []any // belongs to the directory
+
+	log    *convLog
+	queue  []*input // messages that wait for a turn
+	after  []*input // commands that wait until the turn has been closed
+	turn   *turn    // the running turn, nil if there is none
+	ended  chan turnEnd
+	settle time.Time                // no turn starts before: more of the same message may come
+	known  map[sessions.ItemID]bool // items that came with the log, so that their mail is not taken twice
+}
+
+func newConversation(g *Gateway, key sessions.Key) *conversation {
+	return &conversation{
+		g: g, key: key, wake: make(chan struct{}, 1), ended: make(chan turnEnd, 1), known: map[sessions.ItemID]bool{},
+	}
+}
+
+// run is the actor's life: load, work until there is nothing to do for a while, sleep.
+func (c *conversation) run() {
+	ctx := c.g.ctx
+	for n := 1; ; n++ {
+		err := c.load(ctx)
+		if err == nil {
+			break
+		}
+		c.g.log.Error("a conversation could not be loaded; trying again", "conversation", c.key, "error", err)
+		if !sleepUntil(ctx, time.Now().Add(backoff(n))) {
+			c.g.live.retire(c)
+			return
+		}
+	}
+	for {
+		c.next(ctx)
+		timer := time.NewTimer(c.patience())
+		select {
+		case <-c.wake:
+			for _, mail := range c.g.live.collect(c) {
+				c.handle(ctx, mail)
+			}
+		case end := <-c.ended:
+			c.finish(ctx, end)
+		case <-timer.C:
+			if c.idle() && c.g.live.retire(c) {
+				c.sleep(ctx)
+				return
+			}
+		case <-ctx.Done():
+			timer.Stop()
+			if c.turn != nil {
+				<-c.ended
+			}
+			c.sleep(ctx)
+			return
+		}
+		timer.Stop()
+	}
+}
+
+func (c *conversation) sleep(ctx context.Context) {
+	if err := c.log.release(context.WithoutCancel(ctx)); err != nil {
+		c.g.log.Warn("a lease was not given back", "conversation", c.key, "error", err)
+	}
+}
+
+// patience is how long the actor waits before it looks again without being woken.
+func (c *conversation) patience() time.Duration {
+	if c.turn == nil && len(c.queue) > 0 {
+		return max(time.Until(c.settle), 0)
+	}
+	return linger
+}
+
+func (c *conversation) idle() bool {
+	return c.turn == nil && len(c.queue) == 0 && len(c.after) == 0
+}
+
+// load takes over the key: the fold of its log, what waits in its inbox, and a turn that an earlier process left open.
+// Whoever is not allowed any more loses his place.
+func (c *conversation) load(ctx context.Context) error {
+	log, pending, err := openLog(ctx, c.g.store, c.key, c.g.owner)
+	if err != nil {
+		return err
+	}
+	c.log, c.queue = log, nil
+	open := log.snapshot().Turn
+	var claimed, waiting []*input
+	for _, item := range pending {
+		c.known[item.ID] = true
+		in, err := decodeInput(item.Item)
+		if err != nil {
+			return err
+		}
+		if open != nil && slices.Contains(open.Inputs, item.ID) {
+			claimed = append(claimed, in)
+		} else {
+			waiting = append(waiting, in)
+		}
+	}
+	if open != nil {
+		c.resume(ctx, open, claimed)
+	}
+	for _, in := range waiting {
+		c.take(ctx, in)
+	}
+	return nil
+}
+
+// handle takes one piece of mail.
+func (c *conversation) handle(ctx context.Context, mail any) {
+	switch m := mail.(type) {
+	case *input:
+		if !c.known[m.item] {
+			c.take(ctx, m)
+		}
+	case doubtful:
+		c.offerAgain(ctx, m.row)
+	}
+}
+
+// take decides what an accepted update does.
+func (c *conversation) take(ctx context.Context, in *input) {
+	o := in.origin()
+	if d := c.g.cfg.Access.Decide(o); !d.Admitted {
+		c.g.log.Info("no longer allowed", "conversation", c.key, "user", o.Sender.ID, "rule", d.Rule)
+		c.reply(ctx, in, "")
+		return
+	}
+	switch {
+	case in.Button != nil:
+		c.pressed(ctx, in)
+	case in.Command != nil:
+		c.command(ctx, in, in.Command.Name)
+	case in.Refused != "":
+		c.reply(ctx, in, in.Refused)
+	default:
+		if name, _, ok := parseCommand(in.Message); ok {
+			c.command(ctx, in, name)
+			return
+		}
+		c.enqueue(ctx, in)
+	}
+}
+
+// enqueue lets a message wait for its turn and, in busy mode interrupt, makes room for it.
+func (c *conversation) enqueue(ctx context.Context, in *input) {
+	if c.turn != nil && c.turn.answerAsk(in.Message, c.mayStop(in.Message.Origin)) {
+		c.reply(ctx, in, "")
+		return
+	}
+	if len(c.queue) >= longestQueue {
+		c.reply(ctx, in, fmt.Sprintf("%d messages are waiting already, so I did not take this one. Please send it again later, or /stop first.", longestQueue))
+		return
+	}
+	c.queue = append(c.queue, in)
+	c.settle = time.Now().Add(c.pause(in.Message))
+	if c.turn != nil && c.g.cfg.Busy == Interrupt && c.mayStop(in.Message.Origin) {
+		c.turn.cancel(loop.ErrSuperseded)
+	}
+}
+
+// pause is how long to wait for more before a turn starts with this message.
+func (c *conversation) pause(m *platforms.Message) time.Duration {
+	switch {
+	case m.Album != "":
+		return max(albumPause, c.g.cfg.Debounce)
+	case len([]rune(m.Text)) >= splitAt:
+		return max(splitPause, c.g.cfg.Debounce)
+	}
+	return c.g.cfg.Debounce
+}
+
+// mayStop tells whether somebody may interrupt or stop the running turn: in a shared conversation only who started it,
+// or an admin.
+func (c *conversation) mayStop(o platforms.Origin) bool {
+	if c.turn == nil || !shared(o.Kind) {
+		return true
+	}
+	return o.Sender.ID == c.turn.requester || c.g.cfg.Access.Admin(o.Address.Platform, o.Sender.ID)
+}
+
+// next starts a turn if one is due.
+func (c *conversation) next(ctx context.Context) {
+	if c.turn != nil || len(c.queue) == 0 || time.Now().Before(c.settle) || ctx.Err() != nil {
+		return
+	}
+	inputs := c.queue[:c.together()]
+	c.queue = slices.Clone(c.queue[len(inputs):])
+	c.start(ctx, inputs, nil)
+}
+
+// together is how many messages from the head of the queue make one turn: those of one person, unless each is to have
+// a turn of its own; an album always.
+func (c *conversation) together() int {
+	first := c.queue[0].Message
+	n := 1
+	for n < len(c.queue) {
+		m, before := c.queue[n].Message, c.queue[n-1].Message
+		same := m.Sender.ID == first.Sender.ID
+		split := len([]rune(before.Text)) >= splitAt
+		if !same || (c.g.cfg.Busy != Interrupt && !split && (m.Album == "" || m.Album != first.Album)) {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+// resume goes on with a turn that an earlier process left open. One whose starter may not be here any more is closed.
+func (c *conversation) resume(ctx context.Context, open *sessions.Turn, claimed []*input) {
+	if len(claimed) == 0 {
+		c.g.log.Error("an open turn has no message to answer; closing it", "conversation", c.key, "task", open.ID)
+		if err := c.abandon(ctx, open); err != nil {
+			c.g.log.Error("an open turn could not be closed", "conversation", c.key, "error", err)
+		}
+		return
+	}
+	c.start(ctx, claimed, open)
+	if d := c.g.cfg.Access.Decide(claimed[0].origin()); !d.Admitted {
+		c.turn.cancel(loop.ErrStopped)
+	}
+}
+
+// abandon closes a turn that cannot go on.
+func (c *conversation) abandon(ctx context.Context, open *sessions.Turn) error {
+	var entries []sessions.Entry
+	for _, call := range open.Open {
+		entries = append(entries, sessions.ToolResult{
+			Turn: open.ID, Outcome: sessions.OutcomeUnknown,
+			Message: sessions.Message{Role: sessions.RoleTool, ToolCallID: call.ID, Text: "The outcome of this call is unknown."},
+		})
+	}
+	entries = append(entries, sessions.TurnEnded{
+		Turn: open.ID, Reason: string(loop.EndInternal), Rounds: open.Rounds, Usage: open.Usage, At: time.Now(),
+	})
+	return c.log.append(ctx, sessions.Record{Entries: entries, Consumed: open.Inputs})
+}
+
+// start begins a turn on its own goroutine.
+func (c *conversation) start(ctx context.Context, inputs []*input, resumed *sessions.Turn) {
+	c.turn = newTurn(ctx, c, inputs, resumed)
+	go func(t *turn) { c.ended <- t.run() }(c.turn)
+}
+
+// finish takes a turn's end: what was not started goes back to the queue, unless a person stopped it, and commands that
+// waited for the end run.
+func (c *conversation) finish(ctx context.Context, end turnEnd) {
+	stopped := context.Cause(c.turn.ctx) == loop.ErrStopped
+	c.turn = nil
+	switch {
+	case end.err != nil && ctx.Err() == nil:
+		c.g.log.Error("a turn could not be written down", "conversation", c.key, "error", end.err)
+		c.after = nil
+		c.reload(ctx)
+	case stopped:
+		for _, in := range end.unstarted {
+			c.reply(ctx, in, "")
+		}
+	default:
+		c.queue = append(end.unstarted, c.queue...)
+	}
+	after := c.after
+	c.after = nil
+	for _, in := range after {
+		c.take(ctx, in)
+	}
+}
+
+// reload reads the conversation again after a failed write, so that memory and log agree. What was taken but not
+// consumed comes back with the inbox.
+func (c *conversation) reload(ctx context.Context) {
+	for n := 1; sleepUntil(ctx, time.Now().Add(backoff(n))); n++ {
+		err := c.load(ctx)
+		if err == nil {
+			return
+		}
+		c.g.log.Error("a conversation could not be read again; trying again", "conversation", c.key, "error", err)
+	}
+}
+
+// commit writes entries, consumed items and answers in one record and hands the answers to their lanes.
+func (c *conversation) commit(ctx context.Context, entries []sessions.Entry, consumed []sessions.ItemID, outs ...output) error {
+	b, err := c.g.outbox.prepare(c.key, outs)
+	if err != nil {
+		return err
+	}
+	if err := c.log.append(ctx, sessions.Record{Entries: entries, Consumed: consumed, Outbox: b.rows}); err != nil {
+		c.g.outbox.cancel(b)
+		return err
+	}
+	c.g.outbox.start(b)
+	return nil
+}
+
+// reply ends an update with a text, or silently with none.
+func (c *conversation) reply(ctx context.Context, in *input, text string, entries ...sessions.Entry) {
+	var outs []output
+	if out, ok := c.g.answer(in, text); ok {
+		outs = append(outs, out)
+	}
+	if err := c.commit(ctx, entries, []sessions.ItemID{in.item}, outs...); err != nil {
+		c.g.log.Error("a reply could not be written down; it comes with the next start", "conversation", c.key, "item", in.item, "error", err)
+	}
+}
+
+// answer makes the answer to an update: at its address, as a reply where several people talk.
+func (g *Gateway) answer(in *input, text string) (output, bool) {
+	o := in.origin()
+	pieces := g.adapters[o.Address.Platform].Split(text)
+	if len(pieces) == 0 {
+		return output{}, false
+	}
+	out := output{To: o.Address, Pieces: pieces}
+	if in.Message != nil && (o.Kind == platforms.Group || o.Kind == platforms.Channel || o.Kind == platforms.Topic) {
+		out.ReplyTo = in.Message.ID
+	}
+	return out, true
+}

@@ -1,0 +1,75 @@
+package gateway
+
+import (
+	"sync"
+	"time"
+
+	"github.com/talaria-agent/talaria/sessions"
+)
+
+// directory knows the conversations that are awake. Posting to one that sleeps wakes it.
+type directory struct {
+	g     *Gateway
+	mu    sync.Mutex
+	awake map[sessions.Key]*conversation
+	done  sync.WaitGroup
+}
+
+func newDirectory(g *Gateway) *directory {
+	return &directory{g: g, awake: map[sessions.Key]*conversation{}}
+}
+
+// post gives a conversation its next piece of mail (*input or doubtful); nil only wakes it. It never blocks.
+func (d *directory) post(key sessions.Key, mail any) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	c := d.awake[key]
+	if c == nil {
+		c = newConversation(d.g, key)
+		d.awake[key] = c
+		d.done.Go(c.run)
+	}
+	if mail != nil {
+		c.mail = append(c.mail, mail)
+	}
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// collect takes a conversation's mail.
+func (d *directory) collect(c *conversation) []any {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	mail := c.mail
+	c.mail = nil
+	return mail
+}
+
+// retire puts a conversation to sleep, unless mail has come.
+func (d *directory) retire(c *conversation) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(c.mail) > 0 {
+		return false
+	}
+	delete(d.awake, c.key)
+	return true
+}
+
+// wait returns when all conversations have ended, or after a while.
+func (d *directory) wait(atMost time.Duration) {
+	ended := make(chan struct{})
+	go func() {
+		d.done.Wait()
+		close(ended)
+	}()
+	timer := time.NewTimer(atMost)
+	defer timer.Stop()
+	select {
+	case <-ended:
+	case <-timer.C:
+		d.g.log.Error("conversations did not end in time; what they were doing counts as unknown")
+	}
+}

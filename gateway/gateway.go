@@ -1,0 +1,228 @@
+// Package gateway joins the chat platforms to the agent loop: it admits updates, makes them durable, gives each to its
+// conversation, runs turns on a bounded pool, shows progress and delivers answers.
+//
+// Goroutines: one a platform runs its adapter; one an awake conversation (its actor, the only one who starts turns and
+// decides what happens in it); one a running turn, which holds a worker slot; beside it its typing indicator and its
+// progress bubble; one a lane of the outbox that has work. Sleeping conversations and idle lanes have none. Run starts
+// them and waits for all of them.
+//
+// Order: updates of one conversation are handled in the order of their acceptance; rows of one lane are posted in the
+// order of their commits. Between conversations there is no order. An update is acknowledged to its platform only
+// after it is durable; nothing is answered that was not committed. The package knows no concrete platform, store or
+// model.
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/talaria-agent/talaria/loop"
+	"github.com/talaria-agent/talaria/platforms"
+	"github.com/talaria-agent/talaria/sessions"
+	"github.com/talaria-agent/talaria/tools"
+)
+
+// Busy says what a new message does while the bot works on an earlier one.
+type Busy string
+
+const (
+	Interrupt Busy = "interrupt" // it stops the running turn and takes its place, seeing what was done
+	Queue     Busy = "queue"     // it waits for its own turn
+)
+
+// Config is what can be set about a gateway.
+type Config struct {
+	Access     Access
+	Workers    int                       // turns that run at once
+	Busy       Busy                      //
+	Debounce   time.Duration             // how long to wait for more before a turn starts
+	Window     int                       // tokens of the model's context window
+	MaxOutput  int                       // tokens reserved for a reply
+	CompressAt float64                   // share of Window - MaxOutput at which the history is compressed before a turn
+	Progress   Progress                  // what the bubble shows
+	EditEvery  time.Duration             // shortest distance between two edits of a bubble
+	WorkRoot   string                    // folder that holds the conversations' work folders
+	Workspace  string                    // one work folder for all conversations instead; empty = each has its own
+	NewWork    func(folder string) error // fills a work folder that was just made; nil = it stays empty
+	Grace      time.Duration             // how long shutting down may wait for turns, and again for answers
+	Prompt     loop.PromptLayers
+}
+
+// Parts is what a gateway is made of.
+type Parts struct {
+	Store      sessions.Store
+	Adapters   []platforms.Adapter
+	Runner     *loop.Runner // its Approver is set by New
+	Compressor Compressor
+	Tools      *tools.Registry
+	Log        *slog.Logger
+}
+
+// Compressor shortens a session's history.
+type Compressor interface {
+	Compress(ctx context.Context, s *sessions.Session) (sessions.Compaction, error)
+}
+
+// Gateway is the running whole. Make it with New, run it once with Run.
+type Gateway struct {
+	cfg       Config
+	parts     Parts
+	store     sessions.Store
+	runner    *loop.Runner
+	declared  []byte // the tools as they are declared to the model
+	adapters  map[platforms.Name]platforms.Adapter
+	log       *slog.Logger
+	owner     string // names this process to the store
+	strangers *strangers
+
+	outbox *outbox
+	pool   *semaphore.Weighted
+	live   *directory
+	turns  *turnIndex
+
+	ctx  context.Context // of the conversations; cancelled with loop.ErrParked
+	side sync.WaitGroup  // short calls beside the conversations: refusals, bubbles, typing
+}
+
+// New checks the parts and makes a gateway of them.
+func New(cfg Config, parts Parts) (*Gateway, error) {
+	if len(parts.Adapters) == 0 {
+		return nil, errors.New("no platform is configured")
+	}
+	g := &Gateway{
+		cfg: cfg, parts: parts, store: parts.Store, runner: parts.Runner, log: parts.Log, owner: newID(),
+		adapters: map[platforms.Name]platforms.Adapter{}, strangers: newStrangers(),
+		pool: semaphore.NewWeighted(int64(max(cfg.Workers, 1))), turns: newTurnIndex(),
+	}
+	for _, a := range parts.Adapters {
+		if g.adapters[a.Name()] != nil {
+			return nil, fmt.Errorf("two adapters for %s", a.Name())
+		}
+		g.adapters[a.Name()] = a
+	}
+	declared, err := loop.Declare(parts.Tools)
+	if err != nil {
+		return nil, fmt.Errorf("declare tools: %w", err)
+	}
+	g.declared = declared
+	g.runner.Approver = g
+	return g, nil
+}
+
+// Run works until the context ends, then drains: running turns are parked and go on at the next start, answers that
+// are on their way are delivered within Config.Grace. It returns an error if no platform can work any more.
+func (g *Gateway) Run(ctx context.Context) error {
+	conversations, park := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer park(nil)
+	delivery, stopDelivery := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopDelivery()
+	g.ctx = conversations
+	g.live = newDirectory(g)
+	g.outbox = newOutbox(delivery, g.store, g.adapters, g.log)
+	g.outbox.doubt = g.doubt
+	if err := g.recover(ctx); err != nil {
+		return fmt.Errorf("take over what an earlier run left: %w", err)
+	}
+
+	err := g.runAdapters(ctx)
+
+	park(loop.ErrParked)
+	g.live.wait(g.cfg.Grace)
+	flush, done := context.WithTimeout(context.WithoutCancel(ctx), g.cfg.Grace)
+	g.outbox.flush(flush)
+	done()
+	stopDelivery()
+	g.outbox.flush(delivery)
+	g.side.Wait()
+	return err
+}
+
+// recover wakes the conversations that have something to do and takes over the outbox.
+func (g *Gateway) recover(ctx context.Context) error {
+	keys := map[sessions.Key]bool{}
+	for item, err := range g.store.Pending(ctx) {
+		if err != nil {
+			return err
+		}
+		keys[item.Key] = true
+	}
+	if err := g.outbox.recover(ctx); err != nil {
+		return err
+	}
+	for key := range keys {
+		g.live.post(key, nil)
+	}
+	if len(keys) > 0 {
+		g.log.Info("going on with what was accepted before", "conversations", len(keys))
+	}
+	return nil
+}
+
+// runAdapters runs all adapters until the context ends. One that fails for good is off; if all are, that is an error.
+func (g *Gateway) runAdapters(ctx context.Context) error {
+	failed := make(chan error, len(g.adapters))
+	for _, a := range g.adapters {
+		go func() {
+			err := a.Run(ctx, g.sink)
+			if err != nil {
+				err = fmt.Errorf("%s: %w", a.Name(), err)
+				g.log.Error("a platform is off until the cause is cured and the program restarted", "platform", a.Name(), "error", err)
+			}
+			failed <- err
+		}()
+	}
+	var errs []error
+	for range g.adapters {
+		if err := <-failed; err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if ctx.Err() == nil {
+		return errors.Join(errs...)
+	}
+	return nil
+}
+
+// work returns the conversation's work folder and makes sure that it exists.
+func (g *Gateway) work(key sessions.Key) (string, error) {
+	folder := g.workFolder(key)
+	if _, err := os.Stat(folder); err == nil {
+		return folder, nil
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return "", fmt.Errorf("make the work folder: %w", err)
+	}
+	if g.cfg.NewWork != nil {
+		return folder, g.cfg.NewWork(folder)
+	}
+	return folder, nil
+}
+
+func (g *Gateway) workFolder(key sessions.Key) string {
+	if g.cfg.Workspace != "" {
+		return g.cfg.Workspace
+	}
+	return filepath.Join(g.cfg.WorkRoot, strings.NewReplacer("/", "_", ":", "_").Replace(string(key)))
+}
+
+// beside runs a short call that nothing waits for but the end of Run.
+func (g *Gateway) beside(call func(ctx context.Context)) {
+	g.side.Add(1)
+	go func() {
+		defer g.side.Done()
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(g.ctx), time.Minute)
+		defer cancel()
+		stop := context.AfterFunc(g.outbox.ctx, cancel)
+		defer stop()
+		call(ctx)
+	}()
+}

@@ -1,0 +1,150 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/talaria-agent/talaria/platforms"
+	"github.com/talaria-agent/talaria/sessions"
+)
+
+// longestText is the longest message that is worked on, in bytes.
+const longestText = 256 << 10
+
+// sink is the way in for every update: admit or refuse, make durable, wake the conversation. It returns when the
+// update may be acknowledged.
+func (g *Gateway) sink(ctx context.Context, u platforms.Update) (platforms.Receipt, error) {
+	switch u := u.(type) {
+	case *platforms.Message:
+		return platforms.Receipt{}, g.message(ctx, u)
+	case *platforms.ButtonPressed:
+		return g.button(ctx, u)
+	case *platforms.CommandInvoked:
+		return g.nativeCommand(ctx, u)
+	case *platforms.MessageEdited, *platforms.MessageDeleted:
+		g.log.Debug("edits and deletions change nothing", "id", u.NativeID())
+	}
+	return platforms.Receipt{}, nil
+}
+
+// message admits a message.
+func (g *Gateway) message(ctx context.Context, m *platforms.Message) error {
+	if m.Sender.Bot {
+		return nil
+	}
+	d := g.cfg.Access.Decide(m.Origin)
+	if !d.Admitted {
+		g.refuse(m, d)
+		return nil
+	}
+	key := SessionKey(m.Origin)
+	addressed, err := g.addressed(ctx, key, m)
+	if err != nil || !addressed {
+		return err
+	}
+	in := input{Message: m}
+	if why := unworkable(m); why != "" {
+		short := *m
+		short.Text = clip(m.Text, 200)
+		in = input{Message: &short, Refused: why}
+	}
+	return g.accept(ctx, key, m.NativeID(), in)
+}
+
+// addressed tells whether a message is for the bot: said to it, or said in a thread in which it takes part.
+func (g *Gateway) addressed(ctx context.Context, key sessions.Key, m *platforms.Message) (bool, error) {
+	if m.Mentioned || m.Kind == platforms.Direct {
+		return true, nil
+	}
+	if m.Kind != platforms.Thread || m.MentionsOther {
+		return false, nil
+	}
+	for _, err := range g.store.History(ctx, key, 0) {
+		return err == nil, err
+	}
+	return false, nil
+}
+
+// unworkable says, for the person, why a message cannot be worked on; empty if it can.
+func unworkable(m *platforms.Message) string {
+	switch {
+	case len(m.Text) > longestText:
+		return fmt.Sprintf("That message is too long (%d KiB; at most %d KiB). Please send a shorter one.", len(m.Text)>>10, longestText>>10)
+	case strings.TrimSpace(m.Text) != "":
+		return ""
+	case len(m.Attachments) > 0:
+		return fmt.Sprintf("I got a %s without any text, and I cannot open it yet. Please say in words what you need.", m.Attachments[0].Kind)
+	default:
+		return "I got an empty message. Please write what you need."
+	}
+}
+
+// accept makes an update durable and wakes its conversation. One that was accepted before is done already.
+func (g *Gateway) accept(ctx context.Context, key sessions.Key, id string, in input) error {
+	payload, err := in.encode()
+	if err != nil {
+		return err
+	}
+	item := sessions.Item{ID: sessions.ItemID(id), Key: key, Payload: payload, At: time.Now()}
+	_, err = g.store.Commit(ctx, sessions.Accept{Item: item})
+	if errors.Is(err, sessions.ErrSeen) {
+		g.log.Debug("update came again", "id", id)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("accept %s: %w", id, err)
+	}
+	g.log.Debug("accepted", "id", id, "conversation", key)
+	in.item = item.ID
+	g.live.post(key, &in)
+	return nil
+}
+
+// nativeCommand admits a native command. Where it was used outside any conversation, the answer goes with the
+// acknowledgement.
+func (g *Gateway) nativeCommand(ctx context.Context, c *platforms.CommandInvoked) (platforms.Receipt, error) {
+	if d := g.cfg.Access.Decide(c.Origin); !d.Admitted {
+		return platforms.Receipt{Note: refusal(c.Sender, c.Address.Platform)}, nil
+	}
+	if c.Kind == platforms.Thread && c.Address.Thread == "" {
+		return platforms.Receipt{Note: "Commands work inside a thread. Open the thread and write !" + c.Name + " there."}, nil
+	}
+	return platforms.Receipt{}, g.accept(ctx, SessionKey(c.Origin), c.NativeID(), input{Command: c})
+}
+
+// refuse answers a stranger's direct message once, and is silent elsewhere. Nothing is stored.
+func (g *Gateway) refuse(m *platforms.Message, d Decision) {
+	who := string(m.Address.Platform) + "/" + m.Sender.ID + "/" + m.Address.Chat
+	if !g.strangers.first(who) {
+		return
+	}
+	if m.Kind != platforms.Direct {
+		if m.Mentioned {
+			g.log.Info("not answering", "platform", m.Address.Platform, "chat", m.Address.Chat, "user", m.Sender.ID, "rule", d.Rule)
+		}
+		return
+	}
+	g.log.Info("refused a stranger", "platform", m.Address.Platform, "user", m.Sender.ID, "rule", d.Rule)
+	g.beside(func(ctx context.Context) {
+		out := platforms.Outgoing{Text: refusal(m.Sender, m.Address.Platform), Key: m.Native}
+		if _, err := g.adapters[m.Address.Platform].Send(ctx, m.Address, out); err != nil {
+			g.log.Warn("could not tell a stranger", "error", err)
+		}
+	})
+}
+
+// refusal is what a stranger gets to read: it names what the owner would have to add.
+func refusal(who platforms.Person, p platforms.Name) string {
+	return fmt.Sprintf("Sorry, I only talk to people on my list. Your id is `%s`. If you should be on it, ask the owner to add `%s:%s` to `access.users`.", who.ID, p, who.ID)
+}
+
+// clip shortens a text to at most n bytes, at a rune's border.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "…"
+}

@@ -1,0 +1,34 @@
+package gateway
+
+import (
+	"fmt"
+
+	"github.com/talaria-agent/talaria/platforms"
+	"github.com/talaria-agent/talaria/sessions"
+)
+
+// SessionKey returns the key of the conversation that an update belongs to. It is the only builder of keys, and its
+// format is permanent: logs are stored under it.
+//
+//	direct message             platform/account/dm/chat           (a thread or private topic: /thread)
+//	group or channel           platform/account/kind/chat/user/id  one a person
+//	topic or thread            platform/account/kind/chat/thread   shared by all who write there
+func SessionKey(o platforms.Origin) sessions.Key {
+	a := o.Address
+	base := fmt.Sprintf("%s/%s/%s/%s", a.Platform, a.Account, o.Kind, a.Chat)
+	switch o.Kind {
+	case platforms.Topic, platforms.Thread:
+		return sessions.Key(base + "/" + a.Thread)
+	case platforms.Group, platforms.Channel:
+		return sessions.Key(base + "/user/" + o.Sender.ID)
+	}
+	if a.Thread != "" {
+		base += "/" + a.Thread
+	}
+	return sessions.Key(base)
+}
+
+// shared tells whether several people write in the conversations of this kind.
+func shared(kind platforms.ChatKind) bool {
+	return kind == platforms.Topic || kind == platforms.Thread
+}

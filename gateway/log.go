@@ -1,0 +1,85 @@
+package gateway
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/talaria-agent/talaria/sessions"
+)
+
+// convLog is a conversation's log in the hands of its owner: it appends at the last revision and keeps the fold. The
+// actor and the running turn both write through it; the lock makes their records follow each other.
+type convLog struct {
+	store sessions.Store
+	key   sessions.Key
+
+	mu       sync.Mutex
+	lease    sessions.Lease
+	session  *sessions.Session
+	revision sessions.Revision
+}
+
+// openLog acquires a key and folds its log. It also returns the items that wait in its inbox.
+func openLog(ctx context.Context, store sessions.Store, key sessions.Key, owner string) (*convLog, []sessions.PendingItem, error) {
+	conv, err := store.Acquire(ctx, key, owner)
+	if err != nil {
+		return nil, nil, err
+	}
+	session, err := sessions.Fold(key, conv.Records)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &convLog{store: store, key: key, lease: conv.Lease, session: session, revision: conv.Revision}, conv.Pending, nil
+}
+
+// append commits a record, unless it cannot follow what is there: such a record would make the log unreadable. It is not cancelled half way: after a commit of unknown outcome the revision would be
+// unknown too.
+func (l *convLog) append(ctx context.Context, r sessions.Record) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r.At = time.Now()
+	if err := l.check(r); err != nil {
+		return err
+	}
+	revision, err := l.store.Commit(context.WithoutCancel(ctx), sessions.Append{Lease: l.lease, After: l.revision, Record: r})
+	if err != nil {
+		return err
+	}
+	r.Revision, l.revision = revision, revision
+	return l.session.Apply(r)
+}
+
+// check tries a record on a copy of the fold's structure; the messages are left out, because copying them would make
+// the cost of a commit grow with the history.
+func (l *convLog) check(r sessions.Record) error {
+	s := *l.session
+	s.Messages = nil
+	if s.Turn != nil {
+		turn := *s.Turn
+		turn.Open = slices.Clone(turn.Open)
+		s.Turn = &turn
+	}
+	r.Revision = s.Revision + 1
+	return s.Apply(r)
+}
+
+// snapshot returns the session as it is now. Later records do not change it.
+func (l *convLog) snapshot() *sessions.Session {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := *l.session
+	s.Messages = slices.Clip(s.Messages)
+	if s.Turn != nil {
+		turn := *s.Turn
+		turn.Open = slices.Clone(turn.Open)
+		s.Turn = &turn
+	}
+	return &s
+}
+
+// release gives the key back.
+func (l *convLog) release(ctx context.Context) error {
+	return l.store.Release(ctx, l.lease)
+}

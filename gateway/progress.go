@@ -1,0 +1,207 @@
+package gateway
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/talaria-agent/talaria/loop"
+	"github.com/talaria-agent/talaria/sessions"
+)
+
+// Progress says what a turn's progress message shows.
+type Progress string
+
+const (
+	ProgressOff     Progress = "off"     // no progress message
+	ProgressNew     Progress = "new"     // a line when another tool is used
+	ProgressAll     Progress = "all"     // a line for every call
+	ProgressVerbose Progress = "verbose" // and what the model says between its calls
+)
+
+const (
+	progressLines = 12 // lines shown; older ones are counted
+	previewRunes  = 60
+	verboseRunes  = 300
+)
+
+// progress is what a turn has done so far, folded from its events. A plain value; the bubble guards it.
+type progress struct {
+	mode    Progress
+	started time.Time
+	round   int
+	calls   int
+	lines   []line
+	status  string // what goes on between tool calls: thinking, waiting
+	usage   sessions.Usage
+}
+
+// line is one tool call, or several equal ones in a row, or a remark.
+type line struct {
+	call, tool, preview string
+	times               int
+	running             int
+	outcome             sessions.Outcome
+	took                time.Duration
+	remark              string
+}
+
+// apply folds one event.
+func (p *progress) apply(e loop.Event) {
+	switch e := e.(type) {
+	case loop.RoundStarted:
+		p.round, p.status = e.Round, "💭 thinking"
+	case loop.Replied:
+		p.usage = p.usage.Add(e.Usage)
+		p.status = ""
+		if e.Calls > 0 && p.mode == ProgressVerbose && strings.TrimSpace(e.Text) != "" {
+			p.lines = append(p.lines, line{remark: oneLine(e.Text, verboseRunes)})
+		}
+	case loop.CallStarted:
+		p.calls++
+		p.callStarted(e)
+	case loop.CallEnded:
+		p.callEnded(e)
+	case loop.AwaitingApproval:
+		p.status = "✋ waiting for your permission"
+	case loop.ApprovalOver:
+		p.status = ""
+	case loop.Retrying:
+		p.status = fmt.Sprintf("⏳ the model is not answering (%s); trying again in %s", e.Class, short(e.Wait))
+	case loop.Compacted:
+		p.lines = append(p.lines, line{remark: fmt.Sprintf("🗜 history compressed: %d → %d tokens", e.Before, e.After)})
+	}
+}
+
+func (p *progress) callStarted(e loop.CallStarted) {
+	limit := previewRunes
+	if p.mode == ProgressVerbose {
+		limit = verboseRunes
+	}
+	l := line{call: e.CallID, tool: e.Tool, preview: oneLine(e.Preview, limit), times: 1, running: 1}
+	if n := len(p.lines); n > 0 {
+		last := &p.lines[n-1]
+		same := last.tool == l.tool && (last.preview == l.preview || p.mode == ProgressNew)
+		if same && last.remark == "" {
+			last.times++
+			last.running++
+			last.call, last.preview = l.call, l.preview
+			return
+		}
+	}
+	p.lines = append(p.lines, l)
+}
+
+func (p *progress) callEnded(e loop.CallEnded) {
+	for i := len(p.lines) - 1; i >= 0; i-- {
+		l := &p.lines[i]
+		if l.tool == e.Tool && l.running > 0 && (l.call == e.CallID || l.times > 1) {
+			l.running--
+			l.outcome, l.took = e.Outcome, l.took+e.Took
+			return
+		}
+	}
+}
+
+// render writes the message while the turn runs.
+func (p *progress) render(now time.Time) string {
+	var rows []string
+	head := fmt.Sprintf("**Working** · %s", short(now.Sub(p.started).Truncate(time.Second)))
+	if p.round > 1 {
+		head += fmt.Sprintf(" · round %d", p.round)
+	}
+	rows = append(rows, head)
+	shown := p.lines
+	if hidden := len(shown) - progressLines; hidden > 0 {
+		rows = append(rows, fmt.Sprintf("… %d earlier", hidden))
+		shown = shown[hidden:]
+	}
+	for _, l := range shown {
+		rows = append(rows, l.render())
+	}
+	if p.status != "" {
+		rows = append(rows, p.status+" …")
+	}
+	return strings.Join(rows, "  \n")
+}
+
+// summary writes the message once the turn is over: one line.
+func (p *progress) summary(o loop.Outcome, now time.Time) string {
+	var b strings.Builder
+	b.WriteString(heading(o.Reason))
+	fmt.Fprintf(&b, " · %s", short(now.Sub(p.started)))
+	if p.round > 1 {
+		fmt.Fprintf(&b, " · %d rounds", p.round)
+	}
+	if p.calls == 1 {
+		b.WriteString(" · 1 tool call")
+	} else if p.calls > 1 {
+		fmt.Fprintf(&b, " · %d tool calls", p.calls)
+	}
+	for _, l := range p.lines {
+		if strings.HasPrefix(l.remark, "🗜") {
+			b.WriteString(" · " + l.remark)
+		}
+	}
+	return b.String()
+}
+
+func heading(r loop.EndReason) string {
+	switch r {
+	case loop.EndAnswered:
+		return "✅ Done"
+	case loop.EndStopped:
+		return "⏹ Stopped"
+	case loop.EndSuperseded:
+		return "↪️ Interrupted by your new message"
+	case loop.EndModelFailed, loop.EndEmpty, loop.EndInternal:
+		return "⚠️ Failed"
+	default:
+		return "⚠️ Ended early: " + string(r)
+	}
+}
+
+func (l line) render() string {
+	if l.remark != "" {
+		return l.remark
+	}
+	s := icon(l.tool) + " " + l.tool
+	if l.preview != "" {
+		s += " `" + l.preview + "`"
+	}
+	if l.times > 1 {
+		s += fmt.Sprintf(" (×%d)", l.times)
+	}
+	switch {
+	case l.running > 0:
+		return s + " …"
+	case l.outcome == sessions.OutcomeOK:
+		return s + " ✓ " + short(l.took)
+	default:
+		return s + " ✗ " + string(l.outcome) + ", " + short(l.took)
+	}
+}
+
+func icon(tool string) string {
+	switch tool {
+	case "read_file":
+		return "📖"
+	case "write_file":
+		return "✏️"
+	case "search_files":
+		return "🔎"
+	case "terminal":
+		return "💻"
+	default:
+		return "🔧"
+	}
+}
+
+// oneLine makes a preview fit for an inline code span: one line, no backticks, at most n runes.
+func oneLine(s string, n int) string {
+	s = strings.ReplaceAll(strings.Join(strings.Fields(s), " "), "`", "'")
+	if r := []rune(s); len(r) > n {
+		return string(r[:n]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,240 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/talaria-agent/talaria/loop"
+	"github.com/talaria-agent/talaria/platforms"
+	"github.com/talaria-agent/talaria/sessions"
+	"github.com/talaria-agent/talaria/tools"
+)
+
+// turn is one run of the loop for one or more messages. It runs on a goroutine of its own; the actor only cancels it
+// and reads what does not change.
+type turn struct {
+	c         *conversation
+	id        string
+	inputs    []*input
+	resumed   bool
+	requester string
+	started   time.Time
+	address   platforms.Address
+	bubble    *bubble
+	typing    *typing
+
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+
+	mu  sync.Mutex
+	ask *pendingAsk // the question that waits for a person, nil if none does
+}
+
+// turnEnd is what the actor gets to know about the end of a turn.
+type turnEnd struct {
+	unstarted []*input // the turn never began; these messages still wait
+	outcome   loop.Outcome
+	err       error // the log could not be written
+}
+
+func newTurn(ctx context.Context, c *conversation, inputs []*input, open *sessions.Turn) *turn {
+	o := inputs[0].origin()
+	t := &turn{c: c, id: newID(), inputs: inputs, requester: o.Sender.ID, address: o.Address, started: time.Now()}
+	shown := ""
+	if open != nil {
+		t.id, t.resumed, t.requester, t.started, shown = open.ID, true, open.Requester, open.Started, open.Bubble
+	}
+	t.ctx, t.cancel = context.WithCancelCause(ctx)
+	t.typing = newTyping(c.g, t.address)
+	t.bubble = newBubble(t, shown)
+	return t
+}
+
+// run takes a worker's slot, compresses the history if it is time, opens the turn in the log and runs the loop.
+func (t *turn) run() turnEnd {
+	defer t.cancel(nil)
+	g := t.c.g
+	if !t.slot() {
+		return turnEnd{unstarted: t.inputs}
+	}
+	defer g.pool.Release(1)
+	g.turns.add(t)
+	defer g.turns.remove(t)
+	t.typing.start(t.ctx)
+	defer t.typing.stop()
+	t.bubble.start()
+	if !t.resumed {
+		t.compress()
+		if cause := context.Cause(t.ctx); cause != nil && cause != loop.ErrStopped {
+			t.bubble.finish(loop.Outcome{Reason: loop.EndSuperseded}, cause == loop.ErrParked)
+			return turnEnd{unstarted: t.inputs}
+		}
+		if err := t.open(); err != nil {
+			t.bubble.finish(loop.Outcome{Reason: loop.EndInternal}, false)
+			return turnEnd{unstarted: t.inputs, err: err}
+		}
+	}
+	return t.loop()
+}
+
+// slot waits for a worker. A turn that is open in the log needs one even to be closed, so only the end of the program
+// makes it give up.
+func (t *turn) slot() bool {
+	ctx := t.ctx
+	if t.resumed {
+		ctx = t.c.g.ctx
+	}
+	return t.c.g.pool.Acquire(ctx, 1) == nil
+}
+
+func (t *turn) loop() turnEnd {
+	g := t.c.g
+	work, err := g.work(t.c.key)
+	if err != nil {
+		g.log.Error("the work folder is not usable", "conversation", t.c.key, "error", err)
+	}
+	journal := &turnJournal{t: t}
+	outcome := g.runner.Run(t.ctx, loop.Turn{
+		ID: t.id, Journal: journal, Tools: g.parts.Tools, Resumed: t.resumed, Observe: t.bubble.observe,
+		Scope: tools.Scope{Conversation: string(t.c.key), Turn: t.id, Requester: t.requester, Work: work},
+	})
+	t.bubble.finish(outcome, !journal.ended && journal.err == nil)
+	return turnEnd{outcome: outcome, err: journal.err}
+}
+
+// open writes the turn's beginning: the claim on its messages, what they say, and the prompt if it has to be built.
+func (t *turn) open() error {
+	now := time.Now()
+	entries := []sessions.Entry{sessions.TurnStarted{Turn: t.id, Inputs: t.items(), Requester: t.requester, At: now}}
+	s := t.c.log.snapshot()
+	if s.Prompt == nil || !bytes.Equal(s.Prompt.Tools, t.c.g.declared) {
+		layers := t.c.g.cfg.Prompt
+		layers.Started = s.Started
+		if layers.Started.IsZero() {
+			layers.Started = now
+		}
+		layers.WithTools = len(t.c.g.parts.Tools.Names()) > 0
+		layers.Platform = platformHint(t.address.Platform)
+		entries = append(entries, sessions.PromptBuilt{System: loop.BuildPrompt(layers), Tools: t.c.g.declared})
+	}
+	entries = append(entries, sessions.UserMessage{
+		Turn: t.id, Message: sessions.Message{Role: sessions.RoleUser, Text: t.text()},
+	})
+	return t.c.log.append(t.ctx, sessions.Record{Entries: entries})
+}
+
+// platformHint tells the model where its answers are read.
+func platformHint(p platforms.Name) string {
+	name := strings.ToUpper(string(p[:1])) + string(p[1:])
+	return "You talk through " + name + ". Write ordinary Markdown; it is turned into that platform's formatting. " +
+		"Keep answers as short as they can be: they are read on small screens."
+}
+
+func (t *turn) items() []sessions.ItemID {
+	ids := make([]sessions.ItemID, len(t.inputs))
+	for i, in := range t.inputs {
+		ids[i] = in.item
+	}
+	return ids
+}
+
+// text is what the model gets to read: the messages, with the sender's name where several people write, and what they
+// reply to, quoted and marked.
+func (t *turn) text() string {
+	var parts []string
+	for _, in := range t.inputs {
+		m := in.Message
+		var b strings.Builder
+		if q := m.Quoted; q != nil && !q.Own && q.Text != "" {
+			fmt.Fprintf(&b, "[in reply to a message of %s, quoted here as context only: %q]\n", who(q.Sender), clip(q.Text, 1000))
+		}
+		if shared(m.Kind) {
+			fmt.Fprintf(&b, "[%s] ", who(m.Sender))
+		}
+		b.WriteString(m.Text)
+		for _, a := range m.Attachments {
+			fmt.Fprintf(&b, "\n[a %s came with it that cannot be opened yet: %q]", a.Kind, a.Name)
+		}
+		parts = append(parts, b.String())
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+// who names a person for the model, on one line.
+func who(p platforms.Person) string {
+	name := strings.Join(strings.Fields(p.Name), " ")
+	if name == "" {
+		return p.ID
+	}
+	return clip(name, 80)
+}
+
+// compress shortens the history before the turn if it fills its share of the window. A newer message does not cancel
+// it, /stop does. If it fails the turn goes on with what there is.
+func (t *turn) compress() {
+	g := t.c.g
+	s := t.c.log.snapshot()
+	limit := int(g.cfg.CompressAt * float64(g.cfg.Window-g.cfg.MaxOutput))
+	before := loop.ContextTokens(s)
+	if len(s.Messages) < 4 || before < limit {
+		return
+	}
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(t.ctx))
+	defer cancel(nil)
+	stop := context.AfterFunc(t.ctx, func() {
+		if cause := context.Cause(t.ctx); cause != loop.ErrSuperseded {
+			cancel(cause)
+		}
+	})
+	defer stop()
+	compaction, err := g.parts.Compressor.Compress(ctx, s)
+	if err != nil {
+		g.log.Warn("the history was not compressed", "conversation", t.c.key, "tokens", before, "error", err)
+		return
+	}
+	if err := t.c.log.append(ctx, sessions.Record{Entries: []sessions.Entry{compaction}}); err != nil {
+		g.log.Error("the compressed history could not be written down", "conversation", t.c.key, "error", err)
+		return
+	}
+	g.log.Info("history compressed", "conversation", t.c.key, "before", compaction.Before, "after", compaction.After)
+	t.bubble.observe(loop.Compacted{Before: compaction.Before, After: compaction.After})
+}
+
+// turnJournal is the loop's way to the log.
+type turnJournal struct {
+	t     *turn
+	ended bool
+	err   error
+}
+
+// Session implements loop.Journal.
+func (j *turnJournal) Session() *sessions.Session { return j.t.c.log.snapshot() }
+
+// Append implements loop.Journal.
+func (j *turnJournal) Append(ctx context.Context, entries ...sessions.Entry) error {
+	err := j.t.c.log.append(ctx, sessions.Record{Entries: entries})
+	if err != nil {
+		j.err = err
+	}
+	return err
+}
+
+// End implements loop.Journal: the last entries, the consumed messages and the answer in one commit.
+func (j *turnJournal) End(ctx context.Context, outcome loop.Outcome, entries ...sessions.Entry) error {
+	var outs []output
+	last := j.t.inputs[len(j.t.inputs)-1]
+	if out, ok := j.t.c.g.answer(last, outcome.Text); ok {
+		out.Bubble = j.t.c.log.snapshot().Turn.Bubble
+		outs = append(outs, out)
+	}
+	err := j.t.c.commit(ctx, entries, j.t.items(), outs...)
+	j.ended = err == nil
+	if err != nil {
+		j.err = err
+	}
+	return err
+}
