@@ -32,21 +32,26 @@ const (
 // Compressor makes a session's ledger shorter: the first exchange and the newest messages stay, what lies between
 // becomes a summary. It has no state of its own and may be used from any goroutine.
 type Compressor struct {
+	Log *slog.Logger // nil = none
+
 	model  Model
-	window int
-	log    *slog.Logger
+	window int // tokens that a prompt may have
 }
 
 // NewCompressor returns a compressor that lets model write its summaries (nil = it writes plain digests), for a context
-// of window tokens, what is reserved for output not included (0 = 128,000). log may be nil.
-func NewCompressor(model Model, window int, log *slog.Logger) *Compressor {
+// of window tokens (0 = 128,000), of which maxOutput are reserved for the reply.
+func NewCompressor(model Model, window, maxOutput int) *Compressor {
 	if window <= 0 {
 		window = defaultWindow
 	}
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
+	return &Compressor{model: model, window: max(window-maxOutput, window/4)}
+}
+
+func (c *Compressor) log() *slog.Logger {
+	if c.Log == nil {
+		return slog.New(slog.DiscardHandler)
 	}
-	return &Compressor{model: model, window: window, log: log}
+	return c.Log
 }
 
 // Compress returns the entry that makes the session's ledger shorter; whoever owns the log appends it, and may put
@@ -106,7 +111,7 @@ func (c *Compressor) compress(ctx context.Context, s *sessions.Session, maxResul
 	}
 	out.After = calibrate(s).apply(estimatePrompt(s.Prompt) + estimate(out.Messages...))
 	out.At = time.Now()
-	c.log.Info("compressed", "before", out.Before, "after", out.After, "by_model", out.Summary, "count", out.Count)
+	c.log().Info("compressed", "before", out.Before, "after", out.After, "by_model", out.Summary, "count", out.Count)
 	return out, nil
 }
 
@@ -124,7 +129,7 @@ func (c *Compressor) summarise(ctx context.Context, plan layout, size int) (text
 		if ctx.Err() != nil {
 			return "", false, context.Cause(ctx)
 		}
-		c.log.Warn("no summary from the model", "try", try+1, "err", err)
+		c.log().Warn("no summary from the model", "try", try+1, "err", err)
 		if !ModelClass(err).Retryable() {
 			break
 		}

@@ -72,15 +72,23 @@ func (t *turn) request() (Request, error) {
 	if n := len(messages); n == 0 || messages[n-1].Role == sessions.RoleAssistant {
 		return Request{}, errors.New("the ledger has nothing to answer")
 	}
-	req := Request{Messages: messages}
+	req := Request{Messages: messages, MaxOutput: t.limits.MaxOutput, Hint: callHint(time.Now(), t.ending)}
 	if s.Prompt != nil {
 		req.System, req.Tools = s.Prompt.System, s.Prompt.Tools
 	}
 	if t.ending != "" {
 		req.NoTools = true
-		req.Hint = fmt.Sprintf(graceHint, t.ending)
 	}
 	return req, nil
+}
+
+// callHint returns what a model must know about this one call. It is never stored.
+func callHint(now time.Time, ending EndReason) string {
+	hint := now.Format("It is Monday, 2 January 2006, 15:04 -07:00.")
+	if ending != "" {
+		hint += " " + fmt.Sprintf(graceHint, ending)
+	}
+	return hint
 }
 
 // understand turns what a model wrote into what can be stored and executed.

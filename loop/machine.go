@@ -19,7 +19,7 @@ type signal string
 
 const (
 	begun      signal = "begun"       // the user message waits for a reply
-	wasDone    signal = "was done"    // resumed, and the answer stands in the ledger already
+	wasDone    signal = "was done"    // resumed, and nothing is left to do but to close
 	saidText   signal = "said text"   // the reply is an answer
 	askedTools signal = "asked tools" // the reply has tool calls, and it is committed
 	saidNone   signal = "said none"   // the reply is empty
@@ -59,6 +59,7 @@ var (
 // that is why the grace call happens at most once, whatever model and tools do.
 var transitions = []transition{
 	{Idle, begun, nil, Thinking},
+	{Idle, observed, nil, Observing},
 	{Idle, wasDone, nil, Done},
 	{Idle, lost, nil, Done},
 

@@ -11,7 +11,6 @@ package loop
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/talaria-agent/talaria/sessions"
@@ -49,7 +48,7 @@ const (
 	ErrParked = cause("parked for a restart")
 )
 
-// Limits bound a turn. Zero values mean the defaults of DefaultLimits.
+// Limits bound a turn. Zero values mean those of DefaultLimits.
 type Limits struct {
 	MaxTurns        int           // model calls
 	MaxToolCalls    int           //
@@ -59,6 +58,7 @@ type Limits struct {
 	ResultHead      int           // lines of a tool result kept at its beginning
 	ResultTail      int           // and at its end
 	RetryModel      int           // attempts at a failing model call, the first included
+	MaxOutput       int           // tokens that one reply may have, 0 = the provider's default
 }
 
 // DefaultLimits are those of the published system, but for the ones that it leaves open.
@@ -143,36 +143,5 @@ func (r *Runner) Run(ctx context.Context, work Turn) Outcome {
 	return t.run(ctx)
 }
 
-// Wait waits for tool calls that did not stop when they were told to; see stragglers.
+// Wait waits for tool calls that did not stop when they were told to. No turn may start meanwhile.
 func (r *Runner) Wait() { r.stragglers.wait.Wait() }
-
-// stragglers are the tool calls that outlived their turn. Their results are dropped and logged. As long as one with
-// effects runs, its conversation starts no other such call.
-type stragglers struct {
-	wait sync.WaitGroup
-	mu   sync.Mutex
-	of   map[string]int // by conversation
-}
-
-func (s *stragglers) add(conversation string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.of == nil {
-		s.of = map[string]int{}
-	}
-	s.of[conversation]++
-}
-
-func (s *stragglers) remove(conversation string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.of[conversation]--; s.of[conversation] == 0 {
-		delete(s.of, conversation)
-	}
-}
-
-func (s *stragglers) any(conversation string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.of[conversation] > 0
-}

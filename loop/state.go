@@ -34,9 +34,8 @@ func (t *turn) commitResults(ctx context.Context, results []finished) error {
 	if err := t.Journal.Append(context.WithoutCancel(ctx), entries...); err != nil {
 		return err
 	}
-	ratio := calibrate(t.Journal.Session())
 	for _, e := range entries {
-		t.budget.tokens += ratio.apply(estimate(e.(sessions.ToolResult).Message))
+		t.budget.tokens += t.ratio.apply(estimate(e.(sessions.ToolResult).Message))
 	}
 	return nil
 }

@@ -10,8 +10,10 @@ import (
 	"github.com/talaria-agent/talaria/sessions"
 )
 
-// graceTime bounds the one call that sums up after an end condition.
-const graceTime = 2 * time.Minute
+const (
+	graceTime  = 2 * time.Minute // for the one call that sums up after an end condition
+	maxResumes = 3               // a turn that was cut off more often is closed: it may be what kills the process
+)
 
 // turn is the scheduling layer: the state of one running turn. It belongs to the goroutine that called Run.
 type turn struct {
@@ -22,6 +24,7 @@ type turn struct {
 	tools  *toolset
 
 	clock    *clock
+	ratio    calibration // of this session's tokens, see calibrate
 	budget   budget
 	repeated repetition
 	usage    sessions.Usage
@@ -115,16 +118,27 @@ func (t *turn) idle(ctx context.Context) signal {
 		}
 		s = t.Journal.Session()
 	}
-	t.budget, t.usage = seedBudget(s), s.Turn.Usage
+	t.ratio = calibrate(s)
+	t.budget, t.usage = seedBudget(s, t.ratio), s.Turn.Usage
 	own := s.Messages[min(s.Turn.From, len(s.Messages)):]
 	for _, m := range own {
 		if len(m.ToolCalls) > 0 {
 			t.repeated.saw(m.ToolCalls)
 		}
 	}
-	if n := len(own); n > 0 && own[n-1].Role == sessions.RoleAssistant && len(own[n-1].ToolCalls) == 0 {
-		t.outcome = Outcome{Reason: EndAnswered, Text: own[n-1].Text}
+	last := sessions.Message{}
+	if len(own) > 0 {
+		last = own[len(own)-1]
+	}
+	switch {
+	case last.Role == sessions.RoleAssistant && len(last.ToolCalls) == 0:
+		t.outcome = Outcome{Reason: EndAnswered, Text: last.Text}
 		return wasDone
+	case s.Turn.Resumed > maxResumes:
+		t.outcome = Outcome{Reason: EndInternal, Err: fmt.Errorf("the turn was restarted %d times", s.Turn.Resumed)}
+		return wasDone
+	case last.Role == sessions.RoleTool:
+		return observed
 	}
 	return begun
 }
