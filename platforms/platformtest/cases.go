@@ -22,6 +22,8 @@ func cases() []testCase {
 	return []testCase{
 		{"a message arrives", arrives},
 		{"messages of a chat keep their order", keepsOrder},
+		{"a mention in a group is for the bot and can be answered", mentioned},
+		{"talk in a group is not for the bot", notMentioned},
 		{"a changed message arrives as an edit", editArrives},
 		{"a failed commit is delivered again", redelivered},
 		{"one event delivered twice has one native id", deliveredTwice},
@@ -86,6 +88,35 @@ func keepsOrder(t *testing.T, r *running) {
 	for i, u := range got {
 		if text := u.(*platforms.Message).Text; text != fmt.Sprint("message ", i) {
 			t.Fatalf("update %d is %q", i, text)
+		}
+	}
+}
+
+func mentioned(t *testing.T, r *running) {
+	got := r.sayInGroup(t, sim.Say{Text: "what time is it?", Mention: true})
+	if len(got) != 1 {
+		t.Fatalf("the sink got %d messages, want 1: %v", len(got), got)
+	}
+	m := got[0]
+	if !m.Mentioned || m.MentionsOther || m.Text != "what time is it?" || m.Kind == platforms.Direct || m.Sender.ID != r.User {
+		t.Errorf("the mention is %+v", m)
+	}
+	id, err := r.Adapter.Send(t.Context(), m.Address, platforms.Outgoing{Text: "noon", ReplyTo: m.ID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, shown := range r.Stage.Visible(r.Group) {
+		if shown.ID == id && shown.Visible == "noon" {
+			return
+		}
+	}
+	t.Errorf("the answer does not show in the group: %+v", r.Stage.Visible(r.Group))
+}
+
+func notMentioned(t *testing.T, r *running) {
+	for _, m := range r.sayInGroup(t, sim.Say{Text: "lunch, anybody?"}) {
+		if m.Mentioned {
+			t.Errorf("small talk counts as addressed to the bot: %+v", m)
 		}
 	}
 }
@@ -377,16 +408,19 @@ func typing(t *testing.T, r *running) {
 	if !ok {
 		t.Skip("no typing indicator")
 	}
-	r.say(t, "hello")
+	at, id := r.At, r.say(t, "hello")
+	if r.TypingAt != nil {
+		at = r.TypingAt(id)
+	}
 	time.Sleep(time.Second)
-	if err := typer.Typing(t.Context(), r.At); err != nil {
+	if err := typer.Typing(t.Context(), at); err != nil {
 		t.Fatal(err)
 	}
-	if !r.Stage.Typing(r.Chat, r.At.Thread) {
+	if !r.Stage.Typing(r.Chat, at.Thread) {
 		t.Fatal("typing does not show")
 	}
 	time.Sleep(r.Adapter.Limits().TypingFor + time.Second)
-	if r.Stage.Typing(r.Chat, r.At.Thread) {
+	if r.Stage.Typing(r.Chat, at.Thread) {
 		t.Error("typing shows longer than Limits say")
 	}
 }

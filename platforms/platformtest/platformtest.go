@@ -33,6 +33,11 @@ type Fixture struct {
 	Chat string            // the person's direct chat with the bot, as the Stage names it
 	At   platforms.Address // the same chat, as the adapter names it
 
+	// TypingAt tells where typing shows after the person's message, where that is not At; nil = it is.
+	TypingAt func(messageID string) platforms.Address
+
+	Group string // a shared chat with the person in it, as the Stage names it; empty = no such cases
+
 	Forbid func() // makes the platform refuse messages to the chat for good; nil = no such case
 	Fatal  func() // makes the platform refuse the bot's credentials from now on; nil = no such case
 
@@ -120,6 +125,27 @@ func (r *running) say(t *testing.T, text string) string {
 		t.Fatalf("the person could not say %q: %v", text, err)
 	}
 	return id
+}
+
+// sayInGroup writes as the person in the shared chat and returns what the sink accepted of it, without duplicates.
+func (r *running) sayInGroup(t *testing.T, say sim.Say) []*platforms.Message {
+	t.Helper()
+	if r.Group == "" {
+		t.Skip("no shared chat in the fixture")
+	}
+	say.User, say.Chat = r.User, r.Group
+	if _, err := r.Stage.Say(say); err != nil {
+		t.Fatalf("the person could not say %q: %v", say.Text, err)
+	}
+	var messages []*platforms.Message
+	seen := map[string]bool{}
+	for _, u := range r.accepted(5 * time.Second) {
+		if m, ok := u.(*platforms.Message); ok && !seen[m.Native] {
+			messages = append(messages, m)
+			seen[m.Native] = true
+		}
+	}
+	return messages
 }
 
 // accepted waits for a virtual while and returns what the sink has accepted.

@@ -160,15 +160,19 @@ func (p *poller) commit(ctx context.Context, u platforms.Update) (platforms.Rece
 	}
 }
 
-// complain logs what keeps the bot from receiving, once.
+// complain logs what keeps the bot from receiving, once for each kind of trouble.
 func (p *poller) complain(err error) {
-	reason := err.Error()
-	if reason == p.trouble {
+	var refused *tgbotapi.Error
+	conflict := errors.As(err, &refused) && refused.Code == http.StatusConflict
+	kind := string(platforms.ClassOf(err))
+	if refused != nil {
+		kind += refused.Message
+	}
+	if kind == p.trouble {
 		return
 	}
-	p.trouble = reason
-	var refused *tgbotapi.Error
-	switch conflict := errors.As(err, &refused) && refused.Code == http.StatusConflict; {
+	p.trouble = kind
+	switch {
 	case conflict && strings.Contains(refused.Message, webhookConflict):
 		p.log.Error("telegram delivers this bot's messages to a webhook, so none arrive here; delete the webhook "+
 			"(method deleteWebhook) and they will; trying again", "error", err)

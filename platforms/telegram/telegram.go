@@ -32,7 +32,7 @@ type Config struct {
 	Token  string // from @BotFather: "<bot id>:<secret>"
 	APIURL string // of another Bot API server, "http://host:port"; empty = DefaultURL
 
-	Logger *slog.Logger // nil = discard
+	Log *slog.Logger // nil = discard
 	// Dial makes the connections that all traffic uses; nil = a net.Dialer, and the proxy of the environment.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 	// Pacer replaces Telegram's published rate limits: for benchmarks. Nil = NewPacer().
@@ -77,8 +77,8 @@ func New(cfg Config) (*Adapter, error) {
 	if strings.Contains(cfg.APIURL, "%") {
 		return nil, errors.New("the telegram api_url must not contain a percent sign")
 	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	if cfg.Pacer == nil {
 		cfg.Pacer = NewPacer()
@@ -87,7 +87,7 @@ func New(cfg Config) (*Adapter, error) {
 		api:     newAPI(cfg),
 		account: parts[1],
 		dialect: markup.Telegram(),
-		log:     cfg.Logger.With("platform", string(platforms.Telegram), "account", parts[1]),
+		log:     cfg.Log.With("platform", string(platforms.Telegram), "account", parts[1]),
 		ignored: map[string]int{},
 	}, nil
 }

@@ -103,8 +103,13 @@ func (f Field) check(at string, value any, form bool, newer Newer) []string {
 			problems = append(problems, fmt.Sprintf("%s has more than %d items", at, f.Max))
 		}
 		for _, item := range v {
-			if o, ok := item.(map[string]any); ok && f.Fields != nil {
-				problems = append(problems, checkFields(at, f.Fields, o, false, newer)...)
+			switch item := item.(type) {
+			case map[string]any:
+				if f.Fields != nil {
+					problems = append(problems, checkFields(at, f.Fields, item, false, newer)...)
+				}
+			case []any: // the rows of a keyboard
+				problems = append(problems, Field{Fields: f.Fields}.check(at, item, false, newer)...)
 			}
 		}
 	}

@@ -82,7 +82,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if faulty && s.fail(w, r, fault) {
 		return
 	}
-	handle, ok := methods()[strings.ToLower(name)]
+	handle, ok := s.methods[strings.ToLower(name)]
 	if !ok {
 		answer(w, nil, &refusal{code: http.StatusNotFound, description: "Not Found: method not found"})
 		return

@@ -37,10 +37,11 @@ type Options struct {
 
 // Server is one bot's Bot API and the chats around it. It implements sim.Stage; make it with New.
 type Server struct {
-	opts   Options
-	bot    *user
-	faults sim.Faults
-	closed chan struct{}
+	opts    Options
+	bot     *user
+	methods map[string]method
+	faults  sim.Faults
+	closed  chan struct{}
 
 	mu         sync.Mutex
 	users      map[string]*user
@@ -72,6 +73,7 @@ func New(opts Options) *Server {
 	return &Server{
 		opts:    opts,
 		bot:     &user{id: opts.BotID, name: "Talaria", username: opts.Username, bot: true},
+		methods: methods(),
 		closed:  make(chan struct{}),
 		users:   map[string]*user{},
 		chats:   map[string]*chat{},

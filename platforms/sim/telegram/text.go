@@ -73,25 +73,32 @@ func trim(text string, entities []entity) (string, []entity) {
 // autolinks are what Telegram recognises in any text: mentions, bot commands and web addresses.
 var autolinks = regexp.MustCompile(`(?:^|[^\w/@])(?:(@\w{2,32})|(/\w{1,64}(?:@\w{3,32})?)|(https?://[^\s<>"]+))`)
 
-// recognise finds mentions, commands and addresses outside code.
+// recognise finds mentions, commands and addresses outside code and links.
 func recognise(text string, formatted []entity) []entity {
+	formatted = slices.DeleteFunc(slices.Clone(formatted), func(f entity) bool {
+		return f.Type != "code" && f.Type != "pre" && f.Type != "text_link"
+	})
 	var found []entity
+	units, measured := 0, 0 // the length of the text up to the byte measured
 	for _, m := range autolinks.FindAllStringSubmatchIndex(text, -1) {
 		for group, kind := range []string{"mention", "bot_command", "url"} {
 			from, to := m[2+2*group], m[3+2*group]
 			if from < 0 {
 				continue
 			}
-			e := entity{Type: kind, Offset: utf16Len(text[:from]), Length: utf16Len(text[from:to])}
-			if !slices.ContainsFunc(formatted, func(f entity) bool {
-				return (f.Type == "code" || f.Type == "pre" || f.Type == "text_link") &&
-					e.Offset < f.Offset+f.Length && f.Offset < e.Offset+e.Length
-			}) {
+			units += utf16Len(text[measured:from])
+			measured = from
+			e := entity{Type: kind, Offset: units, Length: utf16Len(text[from:to])}
+			if !slices.ContainsFunc(formatted, e.overlaps) {
 				found = append(found, e)
 			}
 		}
 	}
 	return found
+}
+
+func (e entity) overlaps(f entity) bool {
+	return e.Offset < f.Offset+f.Length && f.Offset < e.Offset+e.Length
 }
 
 func utf16Len(s string) int {

@@ -129,6 +129,10 @@ func (m *message) wire(c *chat, withReply bool) *wireMessage {
 	default:
 		w.Text, w.Entities = m.text, m.entities
 	}
+	if m.thread == 0 && m.replyTo != 0 && c.supergroup() {
+		// Outside topics the id names the root of a chain of replies, and is no topic (tdlib/telegram-bot-api#447).
+		w.MessageThreadID = c.root(m).id
+	}
 	reply := m.replyTo
 	if reply == 0 {
 		reply = m.thread // every message of a topic replies to the topic's root
@@ -205,6 +209,17 @@ func (c *chat) find(id int) *message {
 		}
 	}
 	return nil
+}
+
+// root follows a chain of replies to its beginning.
+func (c *chat) root(m *message) *message {
+	for {
+		next := c.find(m.replyTo)
+		if next == nil {
+			return m
+		}
+		m = next
+	}
 }
 
 // threadName is how the Stage and addresses name a topic.
