@@ -1,0 +1,12 @@
+//go:build unix && !linux
+
+package terminal
+
+import "os/exec"
+
+// awaitExit waits for a child and reaps it; a second Wait finds the state of the first. For the moment until its group
+// is killed, the number of the group might be given to another.
+func awaitExit(cmd *exec.Cmd) { cmd.Wait() }
+
+// sweep does nothing: processes that left the group cannot be found.
+func sweep(int, string) {}

@@ -1,0 +1,162 @@
+// Package terminal is the toolset that runs shell commands in a conversation's work folder.
+//
+// A command runs in a process group of its own, without input, with an environment that is built from a short list and
+// holds nothing of the gateway's own. When Call returns, for whatever reason, the group has been killed and its leader
+// reaped, and on Linux so have the processes that left the group, which are known by a variable in their environment.
+// Call waits for the two goroutines that it starts.
+//
+// This is no sandbox: a command sees what the gateway's user may see. On Linux that includes /proc/<pid>/environ and the
+// memory of the gateway itself, unless the gateway makes itself undumpable; and a process that leaves its group and
+// clears its environment at once outlives the call. Both need a sandbox around the command.
+package terminal
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/talaria-agent/talaria/tools"
+)
+
+//go:embed terminal.md
+var description string
+
+// Defaults of Config.
+const (
+	DefaultTimeout = 180 * time.Second
+	DefaultMaximum = 600 * time.Second
+)
+
+// Config bounds what commands may do.
+type Config struct {
+	Timeout time.Duration // of a command that names none; 0 = DefaultTimeout
+	Maximum time.Duration // the longest timeout that a command may name; 0 = DefaultMaximum
+}
+
+type arguments struct {
+	Command string `json:"command" jsonschema:"the command, for bash"`
+	Timeout int    `json:"timeout,omitempty" jsonschema:"seconds after which it is killed"`
+	Workdir string `json:"workdir,omitempty" jsonschema:"folder to run in, relative to the work folder; default the work folder"`
+}
+
+// terminal runs commands with one shell.
+type terminal struct {
+	config Config
+	shell  string
+}
+
+// New returns the tool. It fails if the machine has no shell.
+func New(config Config) (tools.Tool, error) {
+	if config.Timeout <= 0 {
+		config.Timeout = DefaultTimeout
+	}
+	if config.Maximum <= 0 {
+		config.Maximum = DefaultMaximum
+	}
+	config.Maximum = max(config.Maximum, config.Timeout)
+	shell, err := exec.LookPath("bash")
+	if err != nil {
+		if shell, err = exec.LookPath("sh"); err != nil {
+			return nil, fmt.Errorf("find a shell: %w", err)
+		}
+	}
+	t := &terminal{config: config, shell: shell}
+	tool, err := tools.New(tools.Spec{
+		Name: "terminal", Toolset: "terminal", Description: description,
+		Risk: tools.Executes, Preview: preview,
+	}, t.call)
+	if err != nil {
+		return nil, err
+	}
+	tool.Spec().Schema.Properties["timeout"].Description = fmt.Sprintf(
+		"seconds after which it is killed; default %.0f, at most %.0f", config.Timeout.Seconds(), config.Maximum.Seconds())
+	return tool, nil
+}
+
+// preview shows the whole command, since a person may be asked whether it may run.
+func preview(raw json.RawMessage) string {
+	var a arguments
+	if json.Unmarshal(raw, &a) != nil {
+		return ""
+	}
+	if a.Workdir != "" && a.Workdir != "." {
+		return a.Command + "  (in " + a.Workdir + ")"
+	}
+	return a.Command
+}
+
+func (t *terminal) call(ctx context.Context, scope tools.Scope, a arguments) (tools.Result, error) {
+	if ctx.Err() != nil {
+		return tools.Result{}, context.Cause(ctx)
+	}
+	if strings.TrimSpace(a.Command) == "" || strings.ContainsRune(a.Command, 0) {
+		return tools.Failf("There is no command to run: it is empty or has a zero byte in it."), nil
+	}
+	root, err := os.OpenRoot(scope.Work)
+	if err != nil {
+		return tools.Result{}, fmt.Errorf("open the work folder: %w", err)
+	}
+	defer root.Close()
+	dir, err := workdir(root, scope.Work, a.Workdir)
+	if err != nil {
+		return tools.Failf("The command did not run: %v.", err), nil
+	}
+	if err := root.MkdirAll(scratch, 0o700); err != nil {
+		return tools.Result{}, fmt.Errorf("make the folder for temporary files: %w", err)
+	}
+	limit := t.config.Timeout
+	if a.Timeout > 0 {
+		limit = t.config.Maximum
+		if seconds := float64(a.Timeout); seconds < limit.Seconds() {
+			limit = time.Duration(a.Timeout) * time.Second
+		}
+	}
+	timed, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	out := newOutput(root, scope.CallID)
+	defer out.close()
+	start := time.Now()
+	p := process{shell: t.shell, command: a.Command, dir: dir, work: scope.Work, out: out}
+	end, err := p.run(timed)
+	if err != nil {
+		return tools.Failf("The command could not be started: %v.", err), nil
+	}
+	took := time.Since(start).Round(100 * time.Millisecond)
+	if ctx.Err() != nil {
+		return tools.Result{Text: out.text("[stopped, with all that it had started]"), Failed: true}, context.Cause(ctx)
+	}
+	if timed.Err() != nil {
+		note := fmt.Sprintf("[killed after %v, with all that it had started: the timeout]", limit)
+		return tools.Result{Text: out.text(note), Failed: true}, nil
+	}
+	return tools.Result{Text: out.text(fmt.Sprintf("[%v after %v]", end, took)), Failed: !end.ok()}, nil
+}
+
+// workdir returns the folder to run in. This keeps an honest model in its place; the command itself can go anywhere.
+func workdir(root *os.Root, work, name string) (string, error) {
+	relative := name
+	if filepath.IsAbs(name) {
+		var err error
+		if relative, err = filepath.Rel(work, name); err != nil {
+			return "", fmt.Errorf("the folder %s lies outside of the work folder", name)
+		}
+	}
+	relative = path.Clean(filepath.ToSlash(relative))
+	info, err := root.Stat(relative)
+	switch {
+	case os.IsNotExist(err):
+		return "", fmt.Errorf("the folder %s is not there", name)
+	case err != nil:
+		return "", fmt.Errorf("the folder %s cannot be used, or lies outside of the work folder", name)
+	case !info.IsDir():
+		return "", fmt.Errorf("%s is no folder", name)
+	}
+	return filepath.Join(work, relative), nil
+}
