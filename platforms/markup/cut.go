@@ -77,11 +77,11 @@ func cutSpans(spans []span, n int) (before, after []span) {
 		var left, right []span
 		switch s := s.(type) {
 		case text:
-			at := runeOffset(string(s), n)
-			left, right = []span{s[:at]}, []span{s[at:]}
+			i := runeOffset(string(s), n)
+			left, right = []span{s[:i]}, []span{s[i:]}
 		case codeSpan:
-			at := runeOffset(string(s), n)
-			left, right = []span{s[:at]}, []span{s[at:]}
+			i := runeOffset(string(s), n)
+			left, right = []span{s[:i]}, []span{s[i:]}
 		case styled:
 			l, r := cutSpans(s.spans, n)
 			left, right = []span{styled{s.style, l}}, []span{styled{s.style, r}}
@@ -93,24 +93,15 @@ func cutSpans(spans []span, n int) (before, after []span) {
 	return spans, nil
 }
 
-// spanLen counts the runes of a span's spelled-out text.
-func spanLen(s span) int {
-	switch s := s.(type) {
-	case text:
-		return utf8.RuneCountInString(string(s))
-	case codeSpan:
-		return utf8.RuneCountInString(string(s))
-	case styled:
-		n := 0
-		for _, s := range s.spans {
-			n += spanLen(s)
-		}
-		return n
-	case link:
-		return utf8.RuneCountInString(flat(s.spelledOut()))
+// spelled is a span's text as it is counted here: with addresses, and with a character for a line break.
+func spelled(s span) string {
+	if s == (lineBreak{}) {
+		return "\n"
 	}
-	return 1
+	return spelledFlat([]span{s})
 }
+
+func spanLen(s span) int { return utf8.RuneCountInString(spelled(s)) }
 
 func runeOffset(s string, n int) int {
 	for i := range s {
@@ -137,17 +128,12 @@ func newRuler(spans []span) *ruler {
 func (r *ruler) add(spans []span, whole bool) {
 	for _, s := range spans {
 		from := len(r.runes)
-		inner := true
-		switch s := s.(type) {
-		case lineBreak:
-			r.runes, r.whole = append(r.runes, '\n'), append(r.whole, whole)
-		case styled:
-			r.add(s.spans, true)
-		default:
-			_, isText := s.(text)
-			inner = !isText
-			for _, c := range spelledFlat([]span{s}) {
-				r.runes, r.whole = append(r.runes, c), append(r.whole, whole || inner)
+		if inner, ok := s.(styled); ok {
+			r.add(inner.spans, true)
+		} else {
+			for _, c := range spelled(s) {
+				_, isText := s.(text)
+				r.runes, r.whole = append(r.runes, c), append(r.whole, whole || !isText)
 			}
 		}
 		if from < len(r.runes) {
@@ -156,32 +142,35 @@ func (r *ruler) add(spans []span, whole bool) {
 	}
 }
 
-// best is the best place to cut at or before n: a line's end or a sentence's in the second half, then a space in the last
-// three quarters, then a space inside a link, code or style, then any character as people see it.
+// best is the best place to cut at or before n.
 func (r *ruler) best(n int) int {
 	if n >= len(r.runes) {
 		return n
 	}
 	best, rank := n, 0
 	r.boundaries(n, func(at int, sentence, line bool) {
-		now := 1
-		switch {
-		case r.whole[at]:
-			if line && at > n/4 {
-				now = 2
-			}
-		case (sentence || r.runes[at-1] == '\n') && at > n/2:
-			now = 5
-		case line && at > n/4:
-			now = 4
-		case at > n/2:
-			now = 1
-		}
-		if now >= rank {
+		if now := r.rank(at, n, sentence, line); now >= rank {
 			best, rank = at, now
 		}
 	})
 	return best
+}
+
+// rank tells how well a cut at a boundary reads: after a line or a sentence, at a space or where else a line may be broken,
+// the same inside a span, inside a word. It must not leave too short a piece.
+func (r *ruler) rank(at, n int, sentence, line bool) int {
+	outside := !r.whole[at]
+	switch {
+	case outside && (sentence || r.runes[at-1] == '\n') && at > n/2:
+		return 4
+	case outside && line && at > n/4:
+		return 3
+	case line && at > n/4:
+		return 2
+	case outside && at > n/2:
+		return 1
+	}
+	return 0
 }
 
 // grapheme is the last place at or before n that does not part a character as people see it; n, if it is one that long.

@@ -60,12 +60,17 @@ func longestRun(s string) int {
 
 func (markdown) styled(w *writer, s styled, next rune) {
 	marker := map[style]string{strong: "**", emphasis: "*", strike: "~~"}[s.style]
-	if s.style == emphasis && !isWord(w.last()) && !isWord(next) {
-		marker = "_"
+	if s.style == emphasis && partsWords(w.last()) && partsWords(next) {
+		marker = "_" // cannot be confused with the markers of strong
 	}
 	w.WriteString(marker)
 	w.spans(s.spans, rune(marker[0]))
 	w.WriteString(marker)
+}
+
+// partsWords is what CommonMark wants on the outer side of an underscore; 0 is a line's end.
+func partsWords(r rune) bool {
+	return r == 0 || unicode.IsSpace(r) || unicode.IsPunct(r) || unicode.IsSymbol(r)
 }
 
 func (markdown) link(w *writer, l link, _ rune) {

@@ -87,7 +87,7 @@ func (p parser) list(n *ast.List, depth int) []block {
 	l := list{ordered: n.IsOrdered(), start: n.Start, loose: !n.IsTight}
 	var inner []block
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
-		it := item{task: taskOf(c), blocks: p.blocks(c, depth+1)}
+		it := p.item(c, depth)
 		inner = append(inner, it.blocks...)
 		l.items = append(l.items, it)
 	}
@@ -95,6 +95,21 @@ func (p parser) list(n *ast.List, depth int) []block {
 		return inner
 	}
 	return []block{l}
+}
+
+// item keeps the box of a task that has no text to stand before as text.
+func (p parser) item(n ast.Node, depth int) item {
+	it := item{taskOf(n), p.blocks(n, depth+1)}
+	if it.task != noTask {
+		if len(it.blocks) == 0 {
+			return it
+		}
+		if _, ok := it.blocks[0].(paragraph); !ok {
+			box := paragraph{[]span{text(strings.TrimSpace(boxes[it.task]))}}
+			return item{noTask, append([]block{box}, it.blocks...)}
+		}
+	}
+	return it
 }
 
 func taskOf(item ast.Node) task {

@@ -1,5 +1,7 @@
 package markup
 
+import "strings"
+
 // Split cuts a source into pieces, each a Markdown source of its own that fits into one message. It prefers to cut
 // between paragraphs, keeps headings with what follows, closes and reopens fences, goes on with a list's numbers and
 // repeats a table's header. A source that fits comes back as it is; one that shows nothing has no pieces.
@@ -43,33 +45,43 @@ func (c cutter) inside(wrap func([]block) []block) cutter {
 }
 
 // take returns as many blocks as fit, and the rest. The last of them may be a part of a block: if nothing fits otherwise,
-// or if the block is too long for any piece and this one is less than half full.
+// or if the block is too long for any piece and this one is less than half full. An empty head means that nothing fits.
 func (c cutter) take(blocks []block) (head, rest []block) {
 	n := longest(len(blocks), func(n int) bool { return c.fits(blocks[:n]...) })
 	if n == len(blocks) {
 		return blocks, nil
 	}
-	n = keepWithNext(blocks, n)
-	if n > 0 && (c.fits(blocks[n]) || c.fill(blocks[:n]) >= 0.5) {
-		return blocks[:n], blocks[n:]
-	}
 	before := blocks[:n:n]
-	after := c.inside(func(b []block) []block { return append(before, b...) })
-	part, remainder := after.divide(blocks[n])
-	if len(part) == 0 {
-		return before, blocks[n:]
+	if n == 0 || c.fill(before) < 0.5 && !c.fits(blocks[n]) {
+		after := c.inside(func(b []block) []block { return append(before, b...) })
+		if part, remainder := after.divide(blocks[n]); len(part) > 0 {
+			return append(before, part...), append(remainder, blocks[n+1:]...)
+		}
 	}
-	return append(before, part...), append(remainder, blocks[n+1:]...)
+	n = keepWithNext(blocks, n)
+	return blocks[:n], blocks[n:]
 }
 
-// keepWithNext moves the cut before block n up, so that a heading does not end a piece, unless nothing would be left.
+// keepWithNext moves the cut before block n up, so that no piece ends in a heading or a line that announces what follows,
+// unless nothing would be left.
 func keepWithNext(blocks []block, n int) int {
 	for i := n; i > 0; i-- {
-		if _, ok := blocks[i-1].(heading); !ok {
+		if !announces(blocks[i-1]) {
 			return i
 		}
 	}
 	return n
+}
+
+func announces(b block) bool {
+	switch b := b.(type) {
+	case heading:
+		return true
+	case paragraph:
+		s := flat(b.spans)
+		return len(s) < 200 && (strings.HasSuffix(s, ":") || strings.HasSuffix(s, "："))
+	}
+	return false
 }
 
 // divide cuts a block that does not fit as a whole. An empty head means that no part of it fits.

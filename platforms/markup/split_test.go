@@ -40,6 +40,17 @@ func TestSplitFillsUpAfterAShortBeginning(t *testing.T) {
 	}
 }
 
+func TestSplitFillsUpAfterAnAnnouncement(t *testing.T) {
+	pieces := checkSplit(t, Discord(), "Intro.\n\n# Code\n\nHere:\n\n```go\n"+strings.Repeat("x := 1\n", 600)+"```")
+	if !strings.HasPrefix(pieces[0], "Intro.\n\n# Code\n\nHere:\n\n```go\nx := 1\n") {
+		t.Errorf("the first piece is %.60q", pieces[0])
+	}
+	pieces = checkSplit(t, Discord(), words(150)+"\n\nIn short:\n\n- "+words(150))
+	if len(pieces) != 2 || !strings.HasPrefix(pieces[1], "In short:\n\n- word0") {
+		t.Errorf("%d pieces, the last is %.60q", len(pieces), pieces[len(pieces)-1])
+	}
+}
+
 func TestSplitOfCodePrefersBlankLines(t *testing.T) {
 	function := strings.Repeat("x := 1\n", 30)
 	for i, piece := range checkSplit(t, Discord(), "```go\n"+strings.Repeat(function+"\n", 20)+"```") {
