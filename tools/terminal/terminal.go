@@ -111,13 +111,7 @@ func (t *terminal) call(ctx context.Context, scope tools.Scope, a arguments) (to
 	if err := root.MkdirAll(scratch, 0o700); err != nil {
 		return tools.Result{}, fmt.Errorf("make the folder for temporary files: %w", err)
 	}
-	limit := t.config.Timeout
-	if a.Timeout > 0 {
-		limit = t.config.Maximum
-		if seconds := float64(a.Timeout); seconds < limit.Seconds() {
-			limit = time.Duration(a.Timeout) * time.Second
-		}
-	}
+	limit := t.limit(a.Timeout)
 	timed, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	out := newOutput(root, scope.CallID)
@@ -137,6 +131,17 @@ func (t *terminal) call(ctx context.Context, scope tools.Scope, a arguments) (to
 		return tools.Result{Text: out.text(note), Failed: true}, nil
 	}
 	return tools.Result{Text: out.text(fmt.Sprintf("[%v after %v]", end, took)), Failed: !end.ok()}, nil
+}
+
+// limit returns how long a command may take that asks for so many seconds.
+func (t *terminal) limit(seconds int) time.Duration {
+	switch {
+	case seconds <= 0:
+		return t.config.Timeout
+	case seconds > int(t.config.Maximum/time.Second):
+		return t.config.Maximum
+	}
+	return time.Duration(seconds) * time.Second
 }
 
 // workdir returns the folder to run in. This keeps an honest model in its place; the command itself can go anywhere.

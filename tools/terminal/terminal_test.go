@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -272,8 +273,16 @@ func TestTimeout(t *testing.T) {
 			t.Errorf("timeout %d: %+v, %v; want %q", timeout, got, err, want)
 		}
 	}
-	if got, err := newBench(t, Config{}).start(t.Context(), arguments{Command: "sleep 1000", Timeout: 1}); err != nil || !strings.Contains(got.Text, "killed after 1s") {
-		t.Errorf("%+v, %v", got, err)
+}
+
+func TestLimit(t *testing.T) {
+	terminal := &terminal{config: Config{Timeout: DefaultTimeout, Maximum: DefaultMaximum}}
+	for seconds, want := range map[int]time.Duration{
+		-1: DefaultTimeout, 0: DefaultTimeout, 1: time.Second, 600: DefaultMaximum, 601: DefaultMaximum, math.MaxInt: DefaultMaximum,
+	} {
+		if got := terminal.limit(seconds); got != want {
+			t.Errorf("limit(%d) = %v, want %v", seconds, got, want)
+		}
 	}
 }
 
