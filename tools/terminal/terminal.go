@@ -28,56 +28,45 @@ import (
 //go:embed terminal.md
 var description string
 
-// Defaults of Config.
+// How long a command may take.
 const (
-	DefaultTimeout = 180 * time.Second
-	DefaultMaximum = 600 * time.Second
+	DefaultTimeout = 180 * time.Second // if it names no timeout
+	MaxTimeout     = 600 * time.Second // whatever it names
 )
-
-// Config bounds what commands may do.
-type Config struct {
-	Timeout time.Duration // of a command that names none; 0 = DefaultTimeout
-	Maximum time.Duration // the longest timeout that a command may name; 0 = DefaultMaximum
-}
 
 type arguments struct {
 	Command string `json:"command" jsonschema:"the command, for bash"`
-	Timeout int    `json:"timeout,omitempty" jsonschema:"seconds after which it is killed"`
+	Timeout int    `json:"timeout,omitempty" jsonschema:"seconds after which it is killed; default 180, at most 600"`
 	Workdir string `json:"workdir,omitempty" jsonschema:"folder to run in, relative to the work folder; default the work folder"`
 }
 
 // terminal runs commands with one shell.
 type terminal struct {
-	config Config
-	shell  string
+	shell            string
+	timeout, maximum time.Duration
 }
 
-// New returns the tool. It fails if the machine has no shell.
-func New(config Config) (tools.Tool, error) {
-	if config.Timeout <= 0 {
-		config.Timeout = DefaultTimeout
+// New returns the tools of the set: terminal. It fails if the machine has no shell.
+func New() ([]tools.Tool, error) {
+	tool, err := newTerminal(DefaultTimeout, MaxTimeout)
+	if err != nil {
+		return nil, err
 	}
-	if config.Maximum <= 0 {
-		config.Maximum = DefaultMaximum
-	}
-	config.Maximum = max(config.Maximum, config.Timeout)
+	return []tools.Tool{tool}, nil
+}
+
+func newTerminal(timeout, maximum time.Duration) (tools.Tool, error) {
 	shell, err := exec.LookPath("bash")
 	if err != nil {
 		if shell, err = exec.LookPath("sh"); err != nil {
 			return nil, fmt.Errorf("find a shell: %w", err)
 		}
 	}
-	t := &terminal{config: config, shell: shell}
-	tool, err := tools.New(tools.Spec{
+	t := &terminal{shell: shell, timeout: timeout, maximum: maximum}
+	return tools.New(tools.Spec{
 		Name: "terminal", Toolset: "terminal", Description: description,
 		Risk: tools.Executes, Preview: preview,
 	}, t.call)
-	if err != nil {
-		return nil, err
-	}
-	tool.Spec().Schema.Properties["timeout"].Description = fmt.Sprintf(
-		"seconds after which it is killed; default %.0f, at most %.0f", config.Timeout.Seconds(), config.Maximum.Seconds())
-	return tool, nil
 }
 
 // preview shows the whole command, since a person may be asked whether it may run.
@@ -137,9 +126,9 @@ func (t *terminal) call(ctx context.Context, scope tools.Scope, a arguments) (to
 func (t *terminal) limit(seconds int) time.Duration {
 	switch {
 	case seconds <= 0:
-		return t.config.Timeout
-	case seconds > int(t.config.Maximum/time.Second):
-		return t.config.Maximum
+		return t.timeout
+	case seconds > int(t.maximum/time.Second):
+		return t.maximum
 	}
 	return time.Duration(seconds) * time.Second
 }

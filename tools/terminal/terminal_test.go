@@ -29,9 +29,11 @@ type bench struct {
 	tool tools.Tool
 }
 
-func newBench(t *testing.T, config Config) *bench {
+func newBench(t *testing.T) *bench { return newBenchWithin(t, DefaultTimeout, MaxTimeout) }
+
+func newBenchWithin(t *testing.T, timeout, maximum time.Duration) *bench {
 	t.Helper()
-	tool, err := New(config)
+	tool, err := newTerminal(timeout, maximum)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +113,7 @@ func (b *bench) gone(pids []int) {
 }
 
 func TestOutcomes(t *testing.T) {
-	b := newBench(t, Config{})
+	b := newBench(t)
 	for _, test := range []struct {
 		command, output, end string
 		failed               bool
@@ -144,7 +146,7 @@ func TestEnvironment(t *testing.T) {
 	t.Setenv("SLACK_BOT_TOKEN", "xoxb-secret")
 	t.Setenv("LANG", "")
 	t.Setenv("LC_ALL", "C")
-	b := newBench(t, Config{})
+	b := newBench(t)
 	allowed := map[string]bool{"PATH": true, "PWD": true, "SHLVL": true, "_": true, marker: true}
 	want := map[string]string{
 		"HOME": b.work, "TMPDIR": filepath.Join(b.work, scratch), "TERM": "dumb", "LANG": "C.UTF-8", "LC_ALL": "C",
@@ -178,13 +180,13 @@ func TestOpenFilesAreNotInherited(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer secret.Close()
-	if got := newBench(t, Config{}).output("ls -l /proc/$$/fd"); !strings.Contains(got, "-> /dev/null") || strings.Contains(got, os.Args[0]) {
+	if got := newBench(t).output("ls -l /proc/$$/fd"); !strings.Contains(got, "-> /dev/null") || strings.Contains(got, os.Args[0]) {
 		t.Errorf("the command has these files open: %s", got)
 	}
 }
 
 func TestWorkdir(t *testing.T) {
-	b := newBench(t, Config{})
+	b := newBench(t)
 	if err := os.MkdirAll(filepath.Join(b.work, "sub/deep"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +229,7 @@ echo $$ $a $b $c $d $e > pids
 `
 
 func TestCancelKillsTheWholeFamily(t *testing.T) {
-	b := newBench(t, Config{})
+	b := newBench(t)
 	pipe := b.pipe("pids")
 	stopped := errors.New("a person said stop")
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -248,7 +250,7 @@ func TestCancelKillsTheWholeFamily(t *testing.T) {
 }
 
 func TestEndKillsTheBackground(t *testing.T) {
-	b := newBench(t, Config{})
+	b := newBench(t)
 	pipe := b.pipe("pids")
 	var result tools.Result
 	var err error
@@ -266,7 +268,7 @@ func TestEndKillsTheBackground(t *testing.T) {
 }
 
 func TestTimeout(t *testing.T) {
-	b := newBench(t, Config{Timeout: 50 * time.Millisecond, Maximum: 100 * time.Millisecond})
+	b := newBenchWithin(t, 50*time.Millisecond, 100*time.Millisecond)
 	for timeout, want := range map[int]string{0: "killed after 50ms", 7: "killed after 100ms"} {
 		got, err := b.start(t.Context(), arguments{Command: "echo begun; sleep 1000", Timeout: timeout})
 		if err != nil || !got.Failed || !strings.Contains(got.Text, want) {
@@ -276,9 +278,9 @@ func TestTimeout(t *testing.T) {
 }
 
 func TestLimit(t *testing.T) {
-	terminal := &terminal{config: Config{Timeout: DefaultTimeout, Maximum: DefaultMaximum}}
+	terminal := &terminal{timeout: DefaultTimeout, maximum: MaxTimeout}
 	for seconds, want := range map[int]time.Duration{
-		-1: DefaultTimeout, 0: DefaultTimeout, 1: time.Second, 600: DefaultMaximum, 601: DefaultMaximum, math.MaxInt: DefaultMaximum,
+		-1: DefaultTimeout, 0: DefaultTimeout, 1: time.Second, 600: MaxTimeout, 601: MaxTimeout, math.MaxInt: MaxTimeout,
 	} {
 		if got := terminal.limit(seconds); got != want {
 			t.Errorf("limit(%d) = %v, want %v", seconds, got, want)
@@ -290,7 +292,7 @@ func TestEndedContext(t *testing.T) {
 	stopped := errors.New("stopped")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(stopped)
-	b := newBench(t, Config{})
+	b := newBench(t)
 	if _, err := b.start(ctx, arguments{Command: "touch ran"}); err != stopped {
 		t.Errorf("error = %v", err)
 	}
@@ -304,7 +306,7 @@ func TestEndedContext(t *testing.T) {
 }
 
 func TestLongOutput(t *testing.T) {
-	b := newBench(t, Config{})
+	b := newBench(t)
 	got := b.call("seq 1 200000")
 	const size = 1288895
 	left := size - headBytes - tailBytes
@@ -320,7 +322,7 @@ func TestLongOutput(t *testing.T) {
 }
 
 func TestLongOutputCannotLeaveTheFolder(t *testing.T) {
-	b := newBench(t, Config{})
+	b := newBench(t)
 	outside := t.TempDir()
 	if err := os.Symlink(outside, filepath.Join(b.work, results)); err != nil {
 		t.Fatal(err)
@@ -335,11 +337,16 @@ func TestLongOutputCannotLeaveTheFolder(t *testing.T) {
 }
 
 func TestSpec(t *testing.T) {
-	spec := newBench(t, Config{Timeout: time.Minute}).tool.Spec()
+	set, err := New()
+	if err != nil || len(set) != 1 {
+		t.Fatal(set, err)
+	}
+	spec := set[0].Spec()
 	if spec.Name != "terminal" || spec.Risk != tools.Executes || spec.Parallel || spec.Description == "" {
 		t.Errorf("%+v", spec)
 	}
-	if got := spec.Schema.Properties["timeout"].Description; !strings.Contains(got, "default 60, at most 600") {
+	limits := fmt.Sprintf("default %.0f, at most %.0f", DefaultTimeout.Seconds(), MaxTimeout.Seconds())
+	if got := spec.Schema.Properties["timeout"].Description; !strings.Contains(got, limits) {
 		t.Errorf("timeout: %s", got)
 	}
 	for raw, want := range map[string]string{
