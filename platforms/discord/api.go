@@ -25,6 +25,10 @@ const (
 	maxProblem  = 64 << 10 // bytes of an error's answer
 )
 
+// patience is how long a call waits for a frozen class: the ordinary windows of Discord's limits, which are of five
+// seconds. A longer freeze is returned as an error at once, so that no goroutine is slept on for it.
+const patience = 6 * time.Second
+
 // global is the limit class that all calls but interaction callbacks fall under.
 const global = "global"
 
@@ -86,16 +90,8 @@ func (a *api) call(ctx context.Context, r request) error {
 	if r.class == "" {
 		r.class = r.method + " " + r.path
 	}
-	permit := platforms.Permit{Priority: r.priority, Classes: []string{r.class}}
-	if !r.free {
-		permit.Classes = append(permit.Classes, global)
-	}
-	if r.droppable {
-		if !a.pacer.Try(permit) {
-			return nil
-		}
-	} else if err := a.pacer.Take(ctx, permit); err != nil {
-		return &platforms.Error{Class: platforms.Transient, Op: "discord " + r.op, Err: err}
+	if admitted, err := a.admit(ctx, r); err != nil || !admitted {
+		return err
 	}
 	var body []byte
 	if r.body != nil {
@@ -120,6 +116,37 @@ func (a *api) call(ctx context.Context, r request) error {
 		return classify(r, x, err)
 	}
 	return nil
+}
+
+// admit waits for a permit; false if the call is to be dropped instead.
+func (a *api) admit(ctx context.Context, r request) (bool, error) {
+	permit := platforms.Permit{Priority: r.priority, Classes: []string{r.class}}
+	if !r.free {
+		permit.Classes = append(permit.Classes, global)
+	}
+	if r.droppable {
+		return a.pacer.Try(permit), nil
+	}
+	if wait := a.frozen(permit); wait > patience {
+		return false, &platforms.Error{Class: platforms.RateLimited, Op: "discord " + r.op, Wait: wait, Err: errors.New("still waiting")}
+	}
+	if err := a.pacer.Take(ctx, permit); err != nil {
+		return false, &platforms.Error{Class: platforms.Transient, Op: "discord " + r.op, Err: err}
+	}
+	return true, nil
+}
+
+// frozen returns how long a call would have to wait for a freeze; acks do not.
+func (a *api) frozen(permit platforms.Permit) (wait time.Duration) {
+	if permit.Priority == platforms.PriorityAck {
+		return 0
+	}
+	for _, class := range permit.Classes {
+		if until := a.pacer.Frozen(class); !until.IsZero() {
+			wait = max(wait, time.Until(until))
+		}
+	}
+	return wait
 }
 
 // learn feeds what the answer says about rate limits back to the Pacer.

@@ -21,6 +21,7 @@ var (
 	errInvalid   = errors.New("the gateway no longer knows the session")
 	errDeaf      = errors.New("heartbeats are no longer acknowledged") // found by the link
 	errStuck     = errors.New("the gateway never got ready")           // found by the watchdog
+	errBehind    = errors.New("updates pile up")
 	errStopped   = errors.New("stopped")
 )
 

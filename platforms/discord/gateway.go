@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/bwmarrin/discordgo"
 	"github.com/cenkalti/backoff/v5"
 
 	"github.com/talaria-agent/talaria/platforms"
@@ -42,11 +41,13 @@ func (a *Adapter) sessionStart(ctx context.Context) (sessionStart, error) {
 // listen keeps the bot connected until the context ends (nil) or a fault that only the operator can cure.
 func (a *Adapter) listen(ctx context.Context, lanes *lanes) error {
 	pause := newPause()
-	events := func(e *discordgo.Event) { a.receive(lanes, e.Type, e.RawData) }
 	var l *link
 	for {
+		if !lanes.awaitRoom(ctx) {
+			return nil
+		}
 		began := time.Now()
-		err := a.connect(ctx, &l, events)
+		err := a.connect(ctx, &l, lanes)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -69,13 +70,13 @@ func (a *Adapter) listen(ctx context.Context, lanes *lanes) error {
 }
 
 // connect keeps one connection, of the session if there is one, else of a new one.
-func (a *Adapter) connect(ctx context.Context, l **link, events func(*discordgo.Event)) error {
+func (a *Adapter) connect(ctx context.Context, l **link, lanes *lanes) error {
 	if *l == nil {
 		gateway, err := a.permission(ctx)
 		if err != nil {
 			return err
 		}
-		if *l, err = a.newLink(gateway, events); err != nil {
+		if *l, err = a.newLink(gateway, lanes); err != nil {
 			return err
 		}
 	}

@@ -75,19 +75,21 @@ func prepare(t *testing.T, opts simulator.Options) *rig {
 	return r
 }
 
-// run starts the adapter; it is stopped, and waited for, at the end of the test.
-func (r *rig) run() {
+// run starts the adapter; it is stopped, and waited for, by the returned function and at the end of the test.
+func (r *rig) run() (stop func()) {
 	ctx, cancel := context.WithCancel(r.t.Context())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		r.ended = r.adapter.Run(ctx, r.sink)
 	}()
-	r.t.Cleanup(func() {
+	stop = func() {
 		cancel()
 		<-done
-	})
+	}
+	r.t.Cleanup(stop)
 	r.settle()
+	return stop
 }
 
 // settle lets a moment of virtual time pass, so that everything that is under way has happened.

@@ -10,9 +10,12 @@ import (
 )
 
 const (
-	laneCount  = 16
-	laneLength = 256 // updates that wait in one lane; a full lane stops the reading from the gateway
-	drainTime  = 5 * time.Second
+	laneCount = 16
+	// backlog is how many updates may wait for the sink. When more do, the connection is given up until half of them are
+	// stored; Discord keeps what comes in the meantime for a few minutes. Nothing ever blocks discordgo's reader: it
+	// holds the session's lock.
+	backlog   = 4096
+	drainTime = 5 * time.Second
 )
 
 // arrival is an event on its way to the sink. update decodes it, which may need a look-up; an update of nil is of no
@@ -29,33 +32,42 @@ type arrival struct {
 type lanes struct {
 	a       *Adapter
 	sink    platforms.Sink
-	running context.Context // until Run is told to end: no more is taken in
 	ctx     context.Context // of the sink: until the lanes are drained
 	cancel  context.CancelFunc
-	lanes   [laneCount]chan arrival
 	workers sync.WaitGroup
 	acks    sync.WaitGroup
+
+	mu      sync.Mutex
+	lanes   [laneCount]lane
+	waiting int           // over all lanes, those being delivered included
+	room    chan struct{} // closed when waiting falls to half of backlog; nil = nobody waits for it
+	closed  bool
+}
+
+// lane is a queue with one worker.
+type lane struct {
+	queue []arrival
+	wake  chan struct{} // holds one token while there may be work
 }
 
 func (a *Adapter) openLanes(ctx context.Context, sink platforms.Sink) *lanes {
-	l := &lanes{a: a, sink: sink, running: ctx}
+	l := &lanes{a: a, sink: sink}
 	l.ctx, l.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	for i := range l.lanes {
-		l.lanes[i] = make(chan arrival, laneLength)
-		l.workers.Go(func() {
-			for next := range l.lanes[i] {
-				l.deliver(next)
-			}
-		})
+		l.lanes[i].wake = make(chan struct{}, 1)
+		l.workers.Go(func() { l.work(&l.lanes[i]) })
 	}
 	return l
 }
 
-// close delivers what has been received, for a few seconds at most, and waits for the workers. No reader may be running.
+// close delivers what has been received, for a few seconds at most, and waits for the workers.
 func (l *lanes) close() {
+	l.mu.Lock()
+	l.closed = true
 	for i := range l.lanes {
-		close(l.lanes[i])
+		l.lanes[i].signal()
 	}
+	l.mu.Unlock()
 	late := time.AfterFunc(drainTime, l.cancel)
 	defer late.Stop()
 	l.workers.Wait()
@@ -63,20 +75,92 @@ func (l *lanes) close() {
 	l.cancel()
 }
 
-// push puts an event in its channel's lane. It waits while the lane is full, so that nothing is dropped; the connection
-// then goes deaf, is torn down, and its session is resumed once there is room.
+// push puts an event in its channel's lane.
 func (l *lanes) push(next arrival) {
 	h := fnv.New32a()
 	h.Write([]byte(next.channel))
-	lane := l.lanes[h.Sum32()%laneCount]
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	lane := &l.lanes[h.Sum32()%laneCount]
+	lane.queue = append(lane.queue, next)
+	l.waiting++
+	lane.signal()
+}
+
+func (l *lane) signal() {
 	select {
-	case lane <- next:
+	case l.wake <- struct{}{}:
 	default:
-		l.a.log.Warn("discord: updates pile up; reading stops until some are stored")
-		select {
-		case lane <- next:
-		case <-l.running.Done():
+	}
+}
+
+// full tells whether no more should be read.
+func (l *lanes) full() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.waiting >= backlog
+}
+
+// awaitRoom waits until half of a full backlog is stored; false if the context ended first.
+func (l *lanes) awaitRoom(ctx context.Context) bool {
+	l.mu.Lock()
+	if l.waiting < backlog {
+		l.mu.Unlock()
+		return true
+	}
+	l.room = make(chan struct{})
+	room := l.room
+	l.mu.Unlock()
+	l.a.log.Warn("discord: updates pile up; reading goes on once half of them are stored", "waiting", backlog)
+	select {
+	case <-room:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// work delivers a lane's updates until the lanes are closed and this one is empty.
+func (l *lanes) work(lane *lane) {
+	for range lane.wake {
+		for {
+			next, ok := l.take(lane)
+			if !ok {
+				break
+			}
+			l.deliver(next)
+			l.delivered()
 		}
+		if l.isClosed() {
+			return
+		}
+	}
+}
+
+func (l *lanes) take(lane *lane) (next arrival, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(lane.queue) == 0 {
+		lane.queue = nil
+		return next, false
+	}
+	next, lane.queue = lane.queue[0], lane.queue[1:]
+	return next, true
+}
+
+func (l *lanes) isClosed() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.closed
+}
+
+func (l *lanes) delivered() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.waiting--
+	if l.room != nil && l.waiting <= backlog/2 {
+		close(l.room)
+		l.room = nil
 	}
 }
 

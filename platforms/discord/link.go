@@ -39,7 +39,7 @@ type link struct {
 }
 
 // newLink makes a session that will identify itself at the given gateway.
-func (a *Adapter) newLink(gateway *url.URL, events func(*discordgo.Event)) (*link, error) {
+func (a *Adapter) newLink(gateway *url.URL, lanes *lanes) (*link, error) {
 	session, err := discordgo.New("Bot " + a.cfg.Token)
 	if err != nil {
 		return nil, err
@@ -53,7 +53,12 @@ func (a *Adapter) newLink(gateway *url.URL, events func(*discordgo.Event)) (*lin
 	session.Identify.Intents = intents
 	session.Client = &http.Client{Transport: roundTripper(l.whereIsTheGateway)}
 	session.Dialer = &websocket.Dialer{HandshakeTimeout: dialTimeout, NetDialContext: l.dialer(a.cfg.Dial), NetDialTLSContext: l.dialer(a.dialTLS)}
-	session.AddHandler(func(_ *discordgo.Session, e *discordgo.Event) { events(e) })
+	session.AddHandler(func(_ *discordgo.Session, e *discordgo.Event) {
+		a.receive(lanes, e.Type, e.RawData)
+		if lanes.full() {
+			l.end(errBehind)
+		}
+	})
 	session.AddHandler(func(*discordgo.Session, *discordgo.Disconnect) {
 		select {
 		case l.down <- struct{}{}:

@@ -48,6 +48,7 @@ type gateway struct {
 	held       *event // waits for its successor, after a swap
 
 	zombie    bool
+	mute      bool
 	op7First  int
 	op11First int
 }
@@ -195,6 +196,9 @@ func (s *Server) identify(k *socket, d object, resumeURL string) {
 	now := time.Now()
 	if code := s.refuseIdentify(d); code != 0 {
 		k.close(code)
+		return
+	}
+	if g.mute {
 		return
 	}
 	if now.Sub(g.identified) < identifyEvery {

@@ -8,6 +8,13 @@ func (s *Server) Zombie(on bool) {
 	s.gateway.zombie = on
 }
 
+// Mute makes the gateway take IDENTIFYs and answer nothing.
+func (s *Server) Mute(on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.gateway.mute = on
+}
+
 // Op7First makes the next n IDENTIFYs be answered with op 7 (reconnect) instead of READY.
 func (s *Server) Op7First(n int) {
 	s.mu.Lock()
@@ -99,4 +106,11 @@ func (s *Server) toAll(f func(*socket)) {
 	for k := range s.gateway.sockets {
 		f(k)
 	}
+}
+
+// SetToken makes another token the bot's; the one before is refused from now on.
+func (s *Server) SetToken(token string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.opts.Token = token
 }
