@@ -18,13 +18,16 @@ type addressed struct {
 // addressing reads whom a text names. Only Telegram's entities count, not whatever looks like a name: so an address
 // in code or an e-mail address is no mention.
 func addressing(text string, entities []tgbotapi.MessageEntity, self tgbotapi.User) addressed {
+	name := "@" + self.UserName
+	if len(entities) == 0 {
+		return addressed{text: bareCommand(text, name)}
+	}
 	units := utf16.Encode([]rune(text))
 	slice := func(from, to int) string {
 		from = min(max(from, 0), len(units))
 		return string(utf16.Decode(units[from:min(max(to, from), len(units))]))
 	}
 	a := addressed{text: text}
-	name := "@" + self.UserName
 	lead := 0 // in units: a mention of the bot that the text begins with
 	for _, e := range entities {
 		part := slice(e.Offset, e.Offset+e.Length)

@@ -68,6 +68,8 @@ func classOf(c call, refused *tgbotapi.Error) platforms.Class {
 		return platforms.TooLong
 	case code == http.StatusConflict:
 		return platforms.Transient
+	case code == http.StatusNotFound: // the server does not know the method
+		return platforms.Invalid
 	case code >= 500 && c.once && (code != http.StatusInternalServerError || says("restart")):
 		return platforms.OutcomeUnknown
 	case code >= 500:

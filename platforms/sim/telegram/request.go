@@ -82,13 +82,12 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if faulty && s.fail(w, r, fault) {
 		return
 	}
+	refused := s.checkOfficial(name, p)
 	handle, ok := s.methods[strings.ToLower(name)]
 	if !ok {
-		answer(w, nil, &refusal{code: http.StatusNotFound, description: "Not Found: method not found"})
-		return
+		refused = &refusal{code: http.StatusNotFound, description: "Not Found: method not found"}
 	}
 	var result any
-	refused := s.checkOfficial(name, p)
 	if refused == nil {
 		result, refused = handle(s, r, p)
 	}

@@ -48,17 +48,22 @@ func newQueue() queue {
 	return queue{next: 518_000_001, arrived: make(chan struct{})}
 }
 
-// Deliver queues an update as it stands, for what the Stage cannot say: other kinds of updates, nonsense. The update
-// id is filled in; the body must not be changed afterwards.
+// Deliver queues an update as it stands, whether the bot has asked for its kind or not, for what the Stage cannot say:
+// new kinds of updates, nonsense. The update id is filled in; the body must not be changed afterwards.
 func (s *Server) Deliver(body map[string]any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.push(body)
+	s.enqueue(body)
 }
 
-// push queues an update, spoilt by the event faults if they say so. The mutex is held.
+// push queues an update that the bot has asked for, spoilt by the event faults if they say so. The mutex is held.
 func (s *Server) push(body map[string]any) {
 	q := &s.queue
+	for kind := range body {
+		if !q.wants(kind) {
+			return
+		}
+	}
 	if q.held == nil && s.faults.Events.TakeSwap() {
 		q.held = body
 		return
@@ -78,9 +83,6 @@ func (s *Server) enqueue(body map[string]any) {
 	keep := keepUpdates
 	update := map[string]any{"update_id": q.next}
 	for kind, v := range body {
-		if !q.wants(kind) {
-			return
-		}
 		if kind == "callback_query" {
 			keep = keepPresses
 		}
