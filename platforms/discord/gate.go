@@ -218,13 +218,12 @@ func readFrame(r *bufio.Reader) (raw, payload []byte, err error) {
 	if size > maxFrame {
 		return nil, nil, errors.New("a frame of the gateway is too large")
 	}
-	raw = make([]byte, len(head)+int(size))
-	copy(raw, head)
-	payload = raw[len(head):]
-	if _, err := io.ReadFull(r, payload); err != nil {
+	whole := bytes.NewBuffer(head) // grows with what comes, not with what is announced
+	if _, err := io.CopyN(whole, r, int64(size)); err != nil {
 		return nil, nil, err
 	}
-	return raw, payload, nil
+	raw = whole.Bytes()
+	return raw, raw[len(head):], nil
 }
 
 // inspect decides over one gateway payload.

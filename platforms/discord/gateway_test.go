@@ -170,7 +170,7 @@ func TestStoreDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t, simulator.Options{ResumeWindow: time.Hour})
 		r.fail = 1 << 30
-		const n = backlog + 500
+		const n = backlog + 200
 		for range n {
 			r.say(sim.Say{User: ann, Chat: dm, Text: "hello"})
 		}

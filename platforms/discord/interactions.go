@@ -62,7 +62,7 @@ func (a *Adapter) onInteraction(l *lanes, raw json.RawMessage) error {
 	}
 	stored := make(chan platforms.Receipt, 1)
 	next.done = func(r platforms.Receipt) { stored <- r }
-	l.acks.Go(func() { a.acknowledge(l.ctx, &i, stored) })
+	l.await(func(ctx context.Context) { a.acknowledge(ctx, &i, stored) })
 	l.push(next)
 	return nil
 }

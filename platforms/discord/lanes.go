@@ -14,7 +14,7 @@ const (
 	// backlog is how many updates may wait for the sink. When more do, the connection is given up until half of them are
 	// stored; Discord keeps what comes in the meantime for a few minutes. Nothing ever blocks discordgo's reader: it
 	// holds the session's lock.
-	backlog   = 4096
+	backlog   = 1024
 	drainTime = 5 * time.Second
 )
 
@@ -81,10 +81,22 @@ func (l *lanes) push(next arrival) {
 	h.Write([]byte(next.channel))
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.closed {
+		return
+	}
 	lane := &l.lanes[h.Sum32()%laneCount]
 	lane.queue = append(lane.queue, next)
 	l.waiting++
 	lane.signal()
+}
+
+// await runs a function that waits for an acknowledgement, until it returns or the lanes are closed.
+func (l *lanes) await(f func(ctx context.Context)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.closed {
+		l.acks.Go(func() { f(l.ctx) })
+	}
 }
 
 func (l *lane) signal() {
@@ -167,7 +179,7 @@ func (l *lanes) delivered() {
 // deliver hands one event to the sink, as often as it takes.
 func (l *lanes) deliver(next arrival) {
 	pause := newPause()
-	pause.InitialInterval = 200 * time.Millisecond
+	pause.InitialInterval, pause.MaxInterval = 200*time.Millisecond, 15*time.Second
 	for tries := 0; ; tries++ {
 		receipt, err := l.try(next)
 		if err == nil {

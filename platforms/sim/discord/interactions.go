@@ -94,6 +94,9 @@ func (s *Server) interact(user string, p *place, kind int, data, message object)
 		defer s.mu.Unlock()
 		if s.interactions[i.id] == i {
 			delete(s.interactions, i.id)
+			if !i.answered {
+				s.unanswered++
+			}
 			i.end()
 		}
 	})

@@ -114,3 +114,10 @@ func (s *Server) SetToken(token string) {
 	defer s.mu.Unlock()
 	s.opts.Token = token
 }
+
+// Unanswered returns how many interactions have run out without a first response.
+func (s *Server) Unanswered() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.unanswered
+}

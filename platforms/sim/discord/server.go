@@ -68,6 +68,7 @@ type Server struct {
 	places       map[string]*place // channels, DMs and threads by id
 	nonces       map[string]nonce
 	interactions map[string]*interaction
+	unanswered   int
 	commands     []object
 	commandPuts  int
 	log          []sim.Event
