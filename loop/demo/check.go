@@ -9,13 +9,16 @@ import (
 // toolName is what a tool may be called.
 var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
+// callID is what the id of a call may be: Anthropic's letters, OpenAI's length.
+var callID = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,40}$`)
+
 // Check refuses, with a *Refusal, what at least one provider refuses: OpenAI, Anthropic and Gemini behind their
 // compatible endpoints, or the chat templates that vLLM and llama.cpp run. In particular
 //
 //   - a system message that is not the first one;
 //   - user and assistant that do not take turns, or a last message to which there is nothing to answer;
 //   - a message that says nothing, and an empty list of calls;
-//   - a call without id, name or arguments, with an id that is taken, or with arguments that are no JSON object;
+//   - a call without valid id and name, with an id that is taken, or with arguments that are no JSON object;
 //   - calls that are not followed at once by one result each, results without a call;
 //   - calls in the history, or a tool choice, while no tools are declared.
 func Check(req Request) error {
@@ -192,8 +195,8 @@ func (c *checker) call(call ToolCall) string {
 	switch {
 	case len(c.req.Tools) == 0:
 		return "there are tool calls, but no tools are declared"
-	case call.ID == "":
-		return "a tool call has no id"
+	case !callID.MatchString(call.ID):
+		return "a tool call has no valid id"
 	case c.ids[call.ID]:
 		return "the id " + call.ID + " of a tool call is taken"
 	case call.Type != "function":

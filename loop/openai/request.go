@@ -55,25 +55,46 @@ func (m *Model) wireRequest(req loop.Request) (chat.ChatCompletionRequest, error
 	if req.System != "" {
 		out.Messages = append(out.Messages, chat.ChatCompletionMessage{Role: chat.ChatMessageRoleSystem, Content: req.System})
 	}
+	ids := callIDs{used: map[string]bool{}}
 	for _, message := range req.Messages {
-		out.Messages = append(out.Messages, wireMessage(message))
+		out.Messages = append(out.Messages, wireMessage(message, &ids))
 	}
 	out.Messages = withHint(out.Messages, req.Hint)
 	return out, nil
 }
 
-func wireMessage(m sessions.Message) chat.ChatCompletionMessage {
-	out := chat.ChatCompletionMessage{Role: string(m.Role), Content: m.Text, ToolCallID: m.ToolCallID}
+func wireMessage(m sessions.Message, ids *callIDs) chat.ChatCompletionMessage {
+	out := chat.ChatCompletionMessage{Role: string(m.Role), Content: m.Text}
 	if m.Text == "" && m.Role != sessions.RoleAssistant {
 		out.Content = emptyText
 	}
+	if m.Role == sessions.RoleTool {
+		out.ToolCallID = ids.result(m.ToolCallID)
+	}
+	ids.begin(m)
 	for _, call := range m.ToolCalls {
 		out.ToolCalls = append(out.ToolCalls, chat.ToolCall{
-			ID: call.ID, Type: chat.ToolTypeFunction,
-			Function: chat.FunctionCall{Name: call.Name, Arguments: wireArguments(call.Arguments)},
+			ID: ids.call(call.ID), Type: chat.ToolTypeFunction,
+			Function: chat.FunctionCall{Name: wireName(call.Name), Arguments: wireArguments(call.Arguments)},
 		})
 	}
 	return out
+}
+
+// wireName makes a name of a tool that providers take of what a model once wrote. They refuse a history with any other
+// name in it, although the call with it was refused already.
+func wireName(written string) string {
+	clean := strings.Map(func(r rune) rune {
+		if isWordByte(r) {
+			return r
+		}
+		return '_'
+	}, written)
+	return clean[:min(len(clean), 64)]
+}
+
+func isWordByte(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-'
 }
 
 // wireArguments makes a JSON object of what a model once wrote. Providers refuse a history with anything else in it,

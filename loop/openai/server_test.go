@@ -45,11 +45,10 @@ func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 
 const testKey = "sk-test-do-not-show"
 
-// serve returns a model whose server is the handler, which gets the decoded body of each request.
+// serve returns a model whose server is the function, which gets the decoded body of each request.
 func serve(t *testing.T, handle func(w http.ResponseWriter, r *http.Request, body map[string]any)) *Model {
 	t.Helper()
-	p := &pipes{conns: make(chan net.Conn), gone: make(chan struct{})}
-	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return serveHandler(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		raw, err := io.ReadAll(r.Body)
 		if err != nil {
 			return // the client went away
@@ -65,7 +64,13 @@ func serve(t *testing.T, handle func(w http.ResponseWriter, r *http.Request, bod
 			t.Errorf("authorization = %q", got)
 		}
 		handle(w, r, body)
-	})}
+	}))
+}
+
+func serveHandler(t *testing.T, handler http.Handler) *Model {
+	t.Helper()
+	p := &pipes{conns: make(chan net.Conn), gone: make(chan struct{})}
+	server := &http.Server{Handler: handler}
 	var serving sync.WaitGroup
 	serving.Go(func() { server.Serve(p) })
 	m, err := New(Config{BaseURL: "http://model.test/v1", APIKey: testKey, Model: "m", Dial: p.dial})
