@@ -3,7 +3,6 @@ package labpage
 import (
 	"encoding/json"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/talaria-agent/talaria/platforms"
@@ -51,8 +50,8 @@ type place struct {
 }
 
 type sentChat struct {
-	frame    string            // typing and order in one string
-	messages map[string]string // messageView by id, encoded
+	typing, order []string
+	messages      map[string]string // messageView by id, encoded
 }
 
 // advance compares a chat with what was sent and remembers it as sent.
@@ -76,8 +75,9 @@ func (s snapshot) advance(p Pane, c Chat) chatDiff {
 			diff.Changed = append(diff.Changed, data)
 		}
 	}
-	now.frame = strings.Join(diff.Typing, "\x00") + "\x01" + strings.Join(diff.Order, "\x00")
-	diff.news = last == nil || len(diff.Changed) > 0 || last.frame != now.frame
+	now.typing, now.order = diff.Typing, diff.Order
+	diff.news = last == nil || len(diff.Changed) > 0 ||
+		!slices.Equal(last.typing, now.typing) || !slices.Equal(last.order, now.order)
 	s[at] = now
 	return diff
 }
