@@ -121,7 +121,7 @@ func (c *connection) finish(ctx context.Context, err error) ending {
 	case end.reason == "link_disabled":
 		end.err = &platforms.Error{
 			Class: platforms.Fatal, Op: "slack socket mode",
-			Err: errors.New("Socket Mode is switched off for this app; switch it on in the app's settings"),
+			Err: errors.New("this app has Socket Mode switched off; switch it on in the app's settings"),
 		}
 	case errors.Is(err, errOver):
 		end.err = nil

@@ -38,7 +38,7 @@ func (a *Adapter) call(ctx context.Context, op operation, request func(context.C
 	permit := platforms.Permit{Priority: op.priority, Classes: op.classes()}
 	if wait := a.frozen(permit); wait > patience && op.priority != platforms.PriorityAck {
 		return &platforms.Error{
-			Class: platforms.RateLimited, Op: "slack " + op.method, Wait: wait, Err: errors.New("Slack's wait is not over"),
+			Class: platforms.RateLimited, Op: "slack " + op.method, Wait: wait, Err: errors.New("the wait that Slack asked for is not over"),
 		}
 	}
 	if op.priority == platforms.PriorityTyping {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -236,6 +237,18 @@ func TestUnknownEventsAreAcknowledgedAndCounted(t *testing.T) {
 		if counts["event planet_exploded"] != 2 || counts["event reaction_added"] != 1 || counts["event message"] != 1 ||
 			counts["events_api"] != 1 || counts["envelope strange"] != 1 {
 			t.Errorf("counts %v", counts)
+		}
+	})
+}
+
+func TestHugeMessage(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, b *bench) {
+		huge := strings.Repeat("0123456789", 1<<20)
+		b.sim.EmitEvent(map[string]any{
+			"type": "message", "channel": dm, "channel_type": "im", "user": ada, "ts": "1700000000.000100", "text": huge,
+		})
+		if m := b.message(); m.Text != huge {
+			t.Errorf("of 10 MB %d bytes arrived", len(m.Text))
 		}
 	})
 }

@@ -114,7 +114,7 @@ func (s *Server) wire(c *chat, m *message) object {
 	}
 	if m.user == sim.Bot {
 		delete(o, "client_msg_id")
-		o["user"], o["bot_id"], o["app_id"] = s.cfg.BotUser, botID, appID
+		o["user"], o["bot_id"] = s.cfg.BotUser, botID
 		o["bot_profile"] = object{"id": botID, "app_id": appID, "name": s.cfg.BotName, "team_id": s.cfg.Team}
 	} else if u := s.users[m.user]; u.Bot {
 		o["bot_id"] = "B" + strings.TrimPrefix(m.user, "U")
@@ -140,6 +140,8 @@ func (s *Server) wire(c *chat, m *message) object {
 	}
 	if m.file != "" {
 		o["subtype"], o["upload"] = "file_share", false
+		delete(o, "client_msg_id")
+		delete(o, "team")
 		o["files"] = []object{{
 			"id": "F" + strings.ReplaceAll(m.ts, ".", ""), "name": m.file, "title": m.file,
 			"mimetype": "application/octet-stream", "filetype": "binary", "size": 1024, "user": m.user, "mode": "hosted",

@@ -118,7 +118,7 @@ func (s *Server) Press(user, chatID, messageID, data string) (<-chan string, err
 			"team":    object{"id": s.cfg.Team, "domain": "olympus"},
 			"channel": object{"id": c.ID, "name": channelName(c)}, "container": container, "message": s.wire(c, m),
 			"trigger_id": s.nextID("trigger."), "response_url": s.hub.base() + "/respond/" + id,
-			"state": object{"values": object{}}, "is_enterprise_install": false, "enterprise": nil,
+			"enterprise": nil,
 			"actions": []object{{
 				"type": "button", "action_id": button.ActionID, "block_id": blockID, "value": button.Value,
 				"text": button.Text, "action_ts": c.stamp(time.Now()),

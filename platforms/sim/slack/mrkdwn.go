@@ -107,7 +107,18 @@ func unquote(line string) (string, bool) {
 	return line, false
 }
 
-var styles = map[byte]string{'*': "b", '_': "i", '~': "s"}
+// styleOf is the HTML element of a style mark, empty for other characters.
+func styleOf(mark byte) string {
+	switch mark {
+	case '*':
+		return "b"
+	case '_':
+		return "i"
+	case '~':
+		return "s"
+	}
+	return ""
+}
 
 // spans draws one line.
 func (d *drawing) spans(s string) {
@@ -117,7 +128,7 @@ func (d *drawing) spans(s string) {
 			last, s = 'x', s[n:]
 			continue
 		}
-		if tag, ok := styles[s[0]]; ok && boundary(last) {
+		if tag := styleOf(s[0]); tag != "" && boundary(last) {
 			if inner, n := styled(s); n > 0 {
 				d.wrap(tag, func() { d.spans(inner) })
 				last, s = ' ', s[n:]
@@ -134,7 +145,7 @@ func (d *drawing) spans(s string) {
 func (d *drawing) special(s string) int {
 	switch s[0] {
 	case '`':
-		if end := strings.IndexByte(s[1:], '`'); end > 0 {
+		if end := strings.IndexByte(s[1:], '`'); end > 0 && strings.TrimSpace(s[1:1+end]) != "" {
 			d.wrap("code", func() { d.literal(s[1 : 1+end]) })
 			return end + 2
 		}

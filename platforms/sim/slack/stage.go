@@ -168,10 +168,9 @@ func (s *Server) ownOf(user, chatID, messageID string) (*chat, *message, error) 
 }
 
 var (
-	escaper   = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
-	atWord    = regexp.MustCompile(`@[\pL\pN_-]+`)
-	webAddr   = regexp.MustCompile(`https?://[^\s]+`)
-	broadcast = map[string]string{"@here": "<!here>", "@channel": "<!channel>", "@everyone": "<!everyone>"}
+	escaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+	atWord  = regexp.MustCompile(`@[\pL\pN_-]+`)
+	webAddr = regexp.MustCompile(`https?://[^\s]+`)
 )
 
 // typed turns what a person types into what Slack's clients send. The lock is held.
@@ -179,8 +178,9 @@ func (s *Server) typed(text string) string {
 	text = escaper.Replace(text)
 	text = webAddr.ReplaceAllString(text, "<$0>")
 	return atWord.ReplaceAllStringFunc(text, func(word string) string {
-		if token, ok := broadcast[word]; ok {
-			return token
+		switch word {
+		case "@here", "@channel", "@everyone":
+			return "<!" + word[1:] + ">"
 		}
 		for id, u := range s.users {
 			if word == "@"+u.Name || word == "@"+id {

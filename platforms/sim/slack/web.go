@@ -99,7 +99,7 @@ func (s *Server) perform(c *call) (object, *refusal) {
 		return nil, refuse(code)
 	}
 	if s.spec != nil {
-		request := map[string]any{}
+		request := map[string]any{"token": c.token}
 		for name := range c.args {
 			request[name] = c.arg(name)
 		}
