@@ -88,7 +88,7 @@ func cutSpans(spans []span, n int) (before, after []span) {
 		case link:
 			left, right = cutSpans(s.spelledOut(), n)
 		}
-		return addSpans(before, left...), addSpans(right, spans[i+1:]...)
+		return merged(append(before, left...)...), merged(append(right, spans[i+1:]...)...)
 	}
 	return spans, nil
 }

@@ -42,7 +42,7 @@ func (discord) codeSpan(w *writer, s string, _ rune) {
 }
 
 func (discord) styled(w *writer, s styled, next rune) {
-	marker := map[style]string{strong: "**", emphasis: "*", strike: "~~"}[s.style]
+	marker := [...]string{strong: "**", emphasis: "*", strike: "~~"}[s.style]
 	if s.style == emphasis && !isWord(w.last()) && !isWord(next) {
 		marker = "_" // cannot be confused with the markers of strong
 	}

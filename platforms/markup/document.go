@@ -1,6 +1,7 @@
 package markup
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -113,7 +114,7 @@ func (l link) spelledOut() []span {
 	if l.bare() {
 		return l.spans
 	}
-	return addSpans(nil, append(append([]span{}, l.spans...), text(" ("+l.url+")"))...)
+	return merged(append(slices.Clip(l.spans), text(" ("+l.url+")"))...)
 }
 
 // flat is the text of spans without styles or addresses, on one line.
@@ -152,23 +153,28 @@ func spelledFlat(spans []span) string {
 	return b.String()
 }
 
-// addSpans appends spans to a line and merges adjacent texts and equal styles.
-func addSpans(line []span, more ...span) []span {
-	for _, s := range more {
-		if t, ok := s.(text); ok {
-			if t == "" {
-				continue
-			}
-			if len(line) > 0 {
-				if last, ok := line[len(line)-1].(text); ok {
-					line = append(line[:len(line)-1:len(line)-1], last+t)
-					continue
-				}
-			}
+// merged joins texts that stand side by side, in one pass: a parser finds a text in very many parts.
+func merged(spans ...span) []span {
+	var out []span
+	for i := 0; i < len(spans); i++ {
+		if _, ok := spans[i].(text); !ok {
+			out = append(out, spans[i])
+			continue
 		}
-		line = append(line, s)
+		var b strings.Builder
+		for ; i < len(spans); i++ {
+			t, ok := spans[i].(text)
+			if !ok {
+				break
+			}
+			b.WriteString(string(t))
+		}
+		i--
+		if b.Len() > 0 {
+			out = append(out, text(b.String()))
+		}
 	}
-	return line
+	return out
 }
 
 // trimSpans takes the white space from both ends of a paragraph.

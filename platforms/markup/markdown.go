@@ -59,7 +59,7 @@ func longestRun(s string) int {
 }
 
 func (markdown) styled(w *writer, s styled, next rune) {
-	marker := map[style]string{strong: "**", emphasis: "*", strike: "~~"}[s.style]
+	marker := [...]string{strong: "**", emphasis: "*", strike: "~~"}[s.style]
 	if s.style == emphasis && partsWords(w.last()) && partsWords(next) {
 		marker = "_" // cannot be confused with the markers of strong
 	}

@@ -22,6 +22,8 @@ type Dialect struct {
 	syntax syntax
 	// fill is the share of a message's limit that a rendered text takes; over 1 is too long.
 	fill func(wire string) float64
+	// most is the number of bytes that no rendered text within the limit can exceed.
+	most int
 }
 
 // Telegram is the HTML parse mode of the Bot API. A message holds 4,096 characters after entity parsing and 32,768 bytes
@@ -29,19 +31,19 @@ type Dialect struct {
 func Telegram() Dialect {
 	return Dialect{telegram{}, func(wire string) float64 {
 		return max(float64(visibleUnits(wire))/4096, float64(len(wire))/32768)
-	}}
+	}, 32768}
 }
 
 // Slack is mrkdwn in the text field. chat.update refuses more than 4,000 bytes, so that is the limit of every message;
 // 3,900 leaves room for the caller's own marks.
 func Slack() Dialect {
-	return Dialect{slack{}, func(wire string) float64 { return float64(len(wire)) / 3900 }}
+	return Dialect{slack{}, func(wire string) float64 { return float64(len(wire)) / 3900 }, 3900}
 }
 
 // Discord is Discord's Markdown. A message holds 2,000 code points of raw text, markers and escapes included, whatever
 // number an error message may name.
 func Discord() Dialect {
-	return Dialect{discord{}, func(wire string) float64 { return float64(utf8.RuneCountInString(wire)) / 2000 }}
+	return Dialect{discord{}, func(wire string) float64 { return float64(utf8.RuneCountInString(wire)) / 2000 }, 2000 * utf8.UTFMax}
 }
 
 // Render is the wire text of a source that fits into one message. It accepts any input; what is not Markdown comes out as

@@ -2,6 +2,7 @@ package markup
 
 import (
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -21,6 +22,21 @@ func TestSplitOfWhatFits(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestConcurrentUse is for the race detector: one parser serves all.
+func TestConcurrentUse(t *testing.T) {
+	const source = "# a\n\n| b | c |\n|---|---|\n| [d](http://e.test) | `e` |"
+	want := Telegram().Render(source)
+	var wait sync.WaitGroup
+	for range 8 {
+		wait.Go(func() {
+			if got := Telegram().Render(source); got != want {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+	wait.Wait()
 }
 
 // reporter is a *testing.T or a *rapid.T.

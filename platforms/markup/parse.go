@@ -100,16 +100,14 @@ func (p parser) list(n *ast.List, depth int) []block {
 // item keeps the box of a task that has no text to stand before as text.
 func (p parser) item(n ast.Node, depth int) item {
 	it := item{taskOf(n), p.blocks(n, depth+1)}
-	if it.task != noTask {
-		if len(it.blocks) == 0 {
-			return it
-		}
-		if _, ok := it.blocks[0].(paragraph); !ok {
-			box := paragraph{[]span{text(strings.TrimSpace(boxes[it.task]))}}
-			return item{noTask, append([]block{box}, it.blocks...)}
-		}
+	if it.task == noTask || len(it.blocks) == 0 {
+		return it
 	}
-	return it
+	if _, ok := it.blocks[0].(paragraph); ok {
+		return it
+	}
+	box := paragraph{[]span{text(strings.TrimSpace(boxes[it.task]))}}
+	return item{noTask, append([]block{box}, it.blocks...)}
 }
 
 func taskOf(item ast.Node) task {
@@ -203,9 +201,9 @@ func oneLine(spans []span) []span {
 		if s == (lineBreak{}) {
 			s = text(" ")
 		}
-		out = addSpans(out, s)
+		out = append(out, s)
 	}
-	return out
+	return merged(out...)
 }
 
 // rawSpans is text as it stands, with its line breaks.
@@ -215,9 +213,9 @@ func rawSpans(raw string) []span {
 		if i > 0 {
 			out = append(out, lineBreak{})
 		}
-		out = addSpans(out, text(strings.ReplaceAll(line, "\t", " ")))
+		out = append(out, text(strings.ReplaceAll(line, "\t", " ")))
 	}
-	return out
+	return merged(out...)
 }
 
 // decode resolves backslash escapes and character references, each once and in one pass, so that an escaped reference

@@ -3,6 +3,7 @@ package markup
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -14,9 +15,9 @@ import (
 func (p parser) spans(parent ast.Node, active style) []span {
 	var out []span
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
-		out = addSpans(out, p.span(n, active)...)
+		out = append(out, p.span(n, active)...)
 	}
-	return out
+	return merged(out...)
 }
 
 func (p parser) span(n ast.Node, active style) []span {
@@ -26,7 +27,7 @@ func (p parser) span(n ast.Node, active style) []span {
 		if !n.IsRaw() {
 			value = decode(value)
 		}
-		out := addSpans(nil, rawSpans(value)...)
+		out := rawSpans(value)
 		if n.SoftLineBreak() || n.HardLineBreak() {
 			// A model that starts a new line means it, so both kinds of break are one.
 			out = append(out, lineBreak{})
@@ -49,7 +50,7 @@ func (p parser) span(n ast.Node, active style) []span {
 	case *ast.Link:
 		return linked(oneLine(p.spans(n, active)), decode(string(n.Destination)))
 	case *ast.Image:
-		return linked(addSpans(nil, text(flat(p.spans(n, active)))), decode(string(n.Destination)))
+		return linked([]span{text(flat(p.spans(n, active)))}, decode(string(n.Destination)))
 	case *ast.AutoLink:
 		address := string(n.URL(p.source))
 		if n.AutoLinkType == ast.AutoLinkEmail && !strings.HasPrefix(strings.ToLower(address), "mailto:") {
@@ -87,16 +88,15 @@ func (p parser) styled(n ast.Node, s, active style) []span {
 func restyle(s style, inner []span) []span {
 	var out, line []span
 	flush := func() {
-		trimmed := trimSpans(line)
-		switch {
-		case len(trimmed) == 0:
-			out = addSpans(out, line...)
-		default:
-			raw := flat(line)
-			out = addSpans(out, text(raw[:len(raw)-len(strings.TrimLeftFunc(raw, unicode.IsSpace))]))
-			out = addSpans(out, styled{s, trimmed})
-			out = addSpans(out, text(raw[len(strings.TrimRightFunc(raw, unicode.IsSpace)):]))
+		raw := flat(line)
+		if trimmed := trimSpans(line); len(trimmed) > 0 {
+			line = []span{
+				text(raw[:len(raw)-len(strings.TrimLeftFunc(raw, unicode.IsSpace))]),
+				styled{s, trimmed},
+				text(raw[len(strings.TrimRightFunc(raw, unicode.IsSpace)):]),
+			}
 		}
+		out = append(out, line...)
 		line = nil
 	}
 	for _, sp := range inner {
@@ -108,7 +108,7 @@ func restyle(s style, inner []span) []span {
 		line = append(line, sp)
 	}
 	flush()
-	return out
+	return merged(out...)
 }
 
 // linked is a link if the address is one that a person can safely follow, and text with the address in it if not.
@@ -123,7 +123,7 @@ func linked(label []span, address string) []span {
 	case blank(flat(label)):
 		return []span{link{safe, []span{text(address)}}}
 	case !ok:
-		return addSpans(label[:len(label):len(label)], text(" ("+address+")"))
+		return merged(append(slices.Clip(label), text(" ("+address+")"))...)
 	}
 	return []span{link{safe, label}}
 }
@@ -141,14 +141,14 @@ func unlinked(label []span) []span {
 	for _, s := range label {
 		switch s := s.(type) {
 		case link:
-			out = addSpans(out, unlinked(s.spans)...)
+			out = append(out, unlinked(s.spans)...)
 		case styled:
-			out = addSpans(out, styled{s.style, unlinked(s.spans)})
+			out = append(out, styled{s.style, unlinked(s.spans)})
 		default:
-			out = addSpans(out, s)
+			out = append(out, s)
 		}
 	}
-	return out
+	return merged(out...)
 }
 
 // safeURL accepts web, mail and Telegram addresses only, and escapes every character that means something in any

@@ -42,7 +42,7 @@ func (d slack) codeSpan(w *writer, s string, next rune) {
 }
 
 func (d slack) styled(w *writer, s styled, next rune) {
-	marker := map[style]string{strong: "*", emphasis: "_", strike: "~"}[s.style]
+	marker := [...]string{strong: "*", emphasis: "_", strike: "~"}[s.style]
 	if w.active&s.style != 0 || clashes(flat(s.spans), rune(marker[0])) {
 		w.spans(s.spans, next)
 		return
@@ -55,8 +55,7 @@ func (d slack) styled(w *writer, s styled, next rune) {
 // marked writes between two markers, set apart from a word or another span outside of them. Directly inside another
 // style's markers nothing is needed.
 func (slack) marked(w *writer, marker string, next rune, write func()) {
-	last := w.last()
-	if isWord(last) && w.Len() != w.opened || strings.ContainsRune(slackMarkers, last) && w.Len() != w.opened {
+	if last := w.last(); w.Len() != w.opened && (isWord(last) || strings.ContainsRune(slackMarkers, last)) {
 		w.WriteString(zeroWidth)
 	}
 	w.enclosed(marker, write)

@@ -14,6 +14,11 @@ func (d Dialect) Split(src string) []string {
 		return []string{src}
 	}
 	c := cutter{func(blocks []block) float64 {
+		// A long rest is asked about before each piece; its plain text, never twice as long as the rendered one, tells
+		// without much work that it is far too long.
+		if n := len(render(plain{}, blocks)); n > 2*d.most {
+			return float64(n) / float64(d.most)
+		}
 		_, again := source(blocks)
 		return d.fill(render(d.syntax, again))
 	}}

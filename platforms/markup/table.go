@@ -66,11 +66,11 @@ func joinCells(row []cell) []span {
 	var line []span
 	for i, c := range row {
 		if i > 0 {
-			line = addSpans(line, text(" | "))
+			line = append(line, text(" | "))
 		}
-		line = addSpans(line, c...)
+		line = append(line, c...)
 	}
-	return line
+	return merged(line...)
 }
 
 // paragraphs is the table as text, for a row that is too long for a message.

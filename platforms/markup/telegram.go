@@ -24,7 +24,7 @@ func (telegram) styled(w *writer, s styled, next rune) {
 		w.spans(s.spans, next)
 		return
 	}
-	tag := map[style]string{strong: "b", emphasis: "i", strike: "s"}[s.style]
+	tag := [...]string{strong: "b", emphasis: "i", strike: "s"}[s.style]
 	w.WriteString("<" + tag + ">")
 	w.on(s.style, func() { w.spans(s.spans, 0) })
 	w.WriteString("</" + tag + ">")
