@@ -150,39 +150,19 @@ func (s *Server) getUpdates(r *http.Request, p params) (any, *refusal) {
 	seconds, _ := p.integer("timeout")
 	timeout := min(max(time.Duration(seconds)*time.Second, 0), maxPollTimeout)
 
-	s.mu.Lock()
-	q := &s.queue
-	now := time.Now()
-	if offset == q.lastOffset && now.Sub(q.lastStart) < repollWithin {
+	me, again := s.beginPoll(offset, p["allowed_updates"])
+	defer s.endPoll(me)
+	if again < repollWithin {
 		timeout = max(timeout, repollWithin)
-		if now.Sub(q.lastStart) < repollAtOnce {
-			limit = 1
-		}
 	}
-	q.lastOffset, q.lastStart = offset, now
-	if q.poll != nil {
-		close(q.poll.superseded)
+	if again < repollAtOnce {
+		limit = 1
 	}
-	me := &poll{superseded: make(chan struct{})}
-	q.poll = me
-	q.allow(p["allowed_updates"])
-	q.confirm(offset)
-	s.mu.Unlock()
-
 	expired := time.NewTimer(timeout)
 	defer expired.Stop()
-	for over := timeout == 0; ; {
-		s.mu.Lock()
-		batch, arrived := []map[string]any{}, q.arrived
-		current := q.poll == me
-		if current {
-			batch = q.batch(int(limit), time.Now())
-			if over = over || len(batch) > 0; over {
-				q.poll = nil
-			}
-		}
-		s.mu.Unlock()
-		if current && over {
+	for over := false; ; {
+		batch, arrived := s.look(me, int(limit))
+		if len(batch) > 0 || over {
 			return batch, nil
 		}
 		select {
@@ -194,13 +174,42 @@ func (s *Server) getUpdates(r *http.Request, p params) (any, *refusal) {
 		case <-s.closed:
 			return nil, &refusal{code: http.StatusInternalServerError, description: "Internal Server Error: restart"}
 		case <-r.Context().Done():
-			s.endPoll(me)
-			return nil, badRequest("canceled")
+			return nil, badRequest("the client has gone")
 		}
 	}
 }
 
-// endPoll forgets a poll whose client has gone.
+// beginPoll makes a new poll the current one, supersedes the one before it and confirms what the offset confirms. It
+// returns how long ago the same offset was last asked for.
+func (s *Server) beginPoll(offset int64, allowed string) (*poll, time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q := &s.queue
+	now, again := time.Now(), keepUpdates
+	if offset == q.lastOffset {
+		again = now.Sub(q.lastStart)
+	}
+	q.lastOffset, q.lastStart = offset, now
+	if q.poll != nil {
+		close(q.poll.superseded)
+	}
+	q.poll = &poll{superseded: make(chan struct{})}
+	q.allow(allowed)
+	q.confirm(offset)
+	return q.poll, again
+}
+
+// look returns what there is for a poll, unless it has been superseded, and a channel that tells of more.
+func (s *Server) look(p *poll, limit int) ([]map[string]any, <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.queue.poll != p {
+		return []map[string]any{}, s.queue.arrived
+	}
+	return s.queue.batch(limit, time.Now()), s.queue.arrived
+}
+
+// endPoll forgets a poll, unless another has taken its place.
 func (s *Server) endPoll(p *poll) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
