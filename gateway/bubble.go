@@ -14,6 +14,7 @@ const (
 	bubbleAfter   = time.Second      // a turn that lasts longer shows what it does
 	bubbleRefresh = 15 * time.Second // so that the elapsed time moves while nothing else does
 	bubbleClosing = 5                // attempts at the last edit
+	bubbleSettle  = 2 * time.Second  // how long an answer waits for a bubble that is being posted
 )
 
 // bubble is the one progress message of a turn. It is lossy: what matters is in the log. Events only change the state
@@ -29,6 +30,7 @@ type bubble struct {
 	end     string // the closing text, once the turn is over
 	ring    chan struct{}
 	begun   chan struct{} // closed at the first tool call
+	posted  chan struct{} // closed when it has been posted, or never will be
 	over    chan struct{} // closed by finish
 	once    sync.Once
 }
@@ -37,7 +39,8 @@ func newBubble(t *turn, message string) *bubble {
 	g := t.c.g
 	b := &bubble{
 		t: t, message: message, ring: make(chan struct{}, 1), begun: make(chan struct{}), over: make(chan struct{}),
-		state: progress{mode: g.cfg.Progress, started: t.started},
+		posted: make(chan struct{}),
+		state:  progress{mode: g.cfg.Progress, started: t.started},
 	}
 	if g.cfg.Progress != ProgressOff {
 		b.editor, _ = g.adapters[t.address.Platform].(platforms.Editor)
@@ -54,8 +57,25 @@ func (b *bubble) id() string {
 
 // start begins to watch; finish must follow.
 func (b *bubble) start() {
-	if b.editor != nil {
-		b.t.c.g.side.Go(b.run)
+	if b.editor == nil {
+		close(b.posted)
+		return
+	}
+	b.t.c.g.side.Go(b.run)
+}
+
+// settle waits, not long, for a bubble that is just being posted, so that it does not turn up below the answer.
+func (b *bubble) settle() {
+	select {
+	case <-b.begun:
+	default:
+		return
+	}
+	timer := time.NewTimer(bubbleSettle)
+	defer timer.Stop()
+	select {
+	case <-b.posted:
+	case <-timer.C:
 	}
 }
 
@@ -90,9 +110,16 @@ func (b *bubble) finish(o loop.Outcome, parked bool) {
 
 func (b *bubble) run() {
 	ctx := b.t.c.g.outbox.ctx
-	if b.id() == "" && !b.post(ctx) {
+	shown := b.id() != "" || b.post(ctx)
+	close(b.posted)
+	if !shown {
 		return
 	}
+	b.keep(ctx)
+}
+
+// keep edits the bubble while the turn runs, and closes it.
+func (b *bubble) keep(ctx context.Context) {
 	b.t.c.g.turns.showing(b.id(), true)
 	defer b.t.c.g.turns.showing(b.id(), false)
 	every := max(b.t.c.g.cfg.EditEvery, b.t.c.g.adapters[b.t.address.Platform].Limits().EditEvery)

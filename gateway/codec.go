@@ -20,6 +20,7 @@ type input struct {
 	Refused string                    `json:"refused,omitempty"` // why the message will not be worked on; for the person
 	item    sessions.ItemID           // not encoded: the item that holds it
 	stopped bool                      // not encoded: a command that has stopped a turn and waits for its end
+	closing string                    // not encoded: what is left to say then
 }
 
 // origin returns where the update came from.

@@ -66,7 +66,7 @@ func (c *conversation) command(ctx context.Context, in *input, name string) {
 			return
 		}
 	}
-	c.reply(ctx, in, fmt.Sprintf("There is no command `%s`. Write /help to see what there is.", name))
+	c.reply(ctx, in, fmt.Sprintf("There is no command `%s`. Write `%shelp` to see what there is.", name, sign(in)))
 }
 
 // closing stops the running turn for a command that has to wait for its end, and reports whether there is anything to
@@ -85,19 +85,15 @@ func (c *conversation) closing(ctx context.Context, in *input) bool {
 }
 
 func (c *conversation) cmdStop(ctx context.Context, in *input) {
-	stopped := c.turnStopped(in)
 	switch {
-	case stopped:
-		c.reply(ctx, in, "Stopped.")
+	case in.stopped && c.turn == nil: // it comes back after the turn has been closed
+		c.reply(ctx, in, in.closing)
 	case c.closing(ctx, in):
 		in.stopped = true
 	default:
 		c.reply(ctx, in, "I am not doing anything right now.")
 	}
 }
-
-// turnStopped tells whether a command comes back after the turn that it stopped has been closed.
-func (c *conversation) turnStopped(in *input) bool { return in.stopped && c.turn == nil }
 
 func (c *conversation) cmdNew(ctx context.Context, in *input) {
 	if c.closing(ctx, in) {
@@ -107,16 +103,20 @@ func (c *conversation) cmdNew(ctx context.Context, in *input) {
 }
 
 func (c *conversation) cmdHelp(ctx context.Context, in *input) {
-	sign := "/"
-	if in.origin().Address.Platform == platforms.Slack {
-		sign = "!"
-	}
 	var b strings.Builder
 	b.WriteString("Write to me as you would to a colleague. A new message while I work interrupts me.\n\n")
 	for _, cmd := range commands() {
-		fmt.Fprintf(&b, "- `%s%s` %s\n", sign, cmd.name, cmd.help)
+		fmt.Fprintf(&b, "- `%s%s` %s\n", sign(in), cmd.name, cmd.help)
 	}
 	c.reply(ctx, in, b.String())
+}
+
+// sign is what a command begins with where the person writes: Slack keeps the slash for itself.
+func sign(in *input) string {
+	if in.origin().Address.Platform == platforms.Slack {
+		return "!"
+	}
+	return "/"
 }
 
 func (c *conversation) cmdStatus(ctx context.Context, in *input) {
@@ -143,7 +143,7 @@ func (c *conversation) cmdStatus(ctx context.Context, in *input) {
 	usable := max(c.g.cfg.Window-c.g.cfg.MaxOutput, 1)
 	fmt.Fprintf(&b, "- Memory: about %d of %d tokens (%d %%)", tokens, usable, tokens*100/usable)
 	if s.Compactions > 0 {
-		fmt.Fprintf(&b, ", compressed %d times", s.Compactions)
+		fmt.Fprintf(&b, ", compressed %d×", s.Compactions)
 	}
 	fmt.Fprintf(&b, "\n- Model: %s\n- Busy mode: %s\n", c.g.runner.Model.Name(), c.g.cfg.Busy)
 	c.reply(ctx, in, b.String())

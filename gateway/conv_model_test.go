@@ -164,7 +164,7 @@ func (m *scripted) step(req loop.Request) (modelStep, string) {
 	if r == nil {
 		return modelStep{"say (nothing is scripted for this)"}, last
 	}
-	if i := len(r.steps) - 1; replies >= len(r.steps) && r.steps[i][0] == "again" {
+	if i := len(r.steps) - 1; replies >= i && r.steps[i][0] == "again" {
 		replies = i - 1
 	}
 	if replies >= len(r.steps) {

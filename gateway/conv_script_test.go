@@ -54,7 +54,7 @@ func (r *rig) run(script string) {
 			r.t.Fatalf("script line %d, %q: %v\nseen so far:\n%s", n, line, err, r.seen())
 		}
 	}
-	time.Sleep(5 * time.Second)
+	time.Sleep(30 * time.Second)
 	r.settle()
 }
 
@@ -154,7 +154,7 @@ func (r *rig) person(words []string, text string) error {
 	chat, thread := r.place(words[1])
 	say := sim.Say{User: user, Chat: chat, Thread: thread}
 	say.Text, say.Mention = strings.CutPrefix(text, "@bot ")
-	if r.world.name == platforms.Slack && strings.HasPrefix(say.Text, "/") {
+	if r.world.name == platforms.Slack && commandLine.MatchString(say.Text) {
 		say.Text = "!" + say.Text[1:]
 	}
 	if len(words) == 4 && words[2] == "file" {
@@ -294,6 +294,8 @@ func (r *rig) fault(call, kind, wait string) error {
 	return nil
 }
 
+var commandLine = regexp.MustCompile(`^/[a-z]+( |$)`)
+
 var durations = regexp.MustCompile(`\d+(\.\d+)? s\b|\d+ min \d+ s\b|since \d{4}-\d\d-\d\d \d\d:\d\d`)
 
 // seen writes down what all chats look like now. Durations and dates are left out: they depend on how long the script
@@ -325,7 +327,10 @@ func (r *rig) seen() string {
 	return durations.ReplaceAllString(b.String(), "*")
 }
 
+var botName = regexp.MustCompile(`@(?i:talaria(_bot)?)\b`)
+
 func describe(who string, m sim.Message) string {
+	m.Visible = botName.ReplaceAllString(m.Visible, "@bot")
 	text := strings.ReplaceAll(m.Visible, "\n", "\n\t")
 	if r := []rune(text); len(r) > 400 {
 		text = fmt.Sprintf("%s ... (%d runes)", string(r[:100]), len([]rune(m.Visible)))

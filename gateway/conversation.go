@@ -293,6 +293,9 @@ func (c *conversation) finish(ctx context.Context, end turnEnd) {
 	after := c.after
 	c.after = nil
 	for _, in := range after {
+		if end.outcome.Reason != loop.EndStopped { // a turn that was stopped in time has said so itself
+			in.closing = "Stopped."
+		}
 		c.take(ctx, in)
 	}
 }

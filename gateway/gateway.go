@@ -172,7 +172,7 @@ func (g *Gateway) runAdapters(ctx context.Context) error {
 	failed := make(chan error, len(g.adapters))
 	for _, a := range g.adapters {
 		go func() {
-			err := a.Run(ctx, g.sink)
+			err := g.runAdapter(ctx, a)
 			if err != nil {
 				err = fmt.Errorf("%s: %w", a.Name(), err)
 				g.log.Error("a platform is off until the cause is cured and the program restarted", "platform", a.Name(), "error", err)
@@ -190,6 +190,37 @@ func (g *Gateway) runAdapters(ctx context.Context) error {
 		return errors.Join(errs...)
 	}
 	return nil
+}
+
+// runAdapter runs one adapter, and fills its command menu beside it.
+func (g *Gateway) runAdapter(ctx context.Context, a platforms.Adapter) error {
+	var menu sync.WaitGroup
+	defer menu.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if r, ok := a.(platforms.CommandRegistrar); ok {
+		menu.Go(func() { g.registerCommands(ctx, a.Name(), r) })
+	}
+	return a.Run(ctx, g.sink)
+}
+
+// registerCommands fills a platform's command menu, trying until it works.
+func (g *Gateway) registerCommands(ctx context.Context, name platforms.Name, r platforms.CommandRegistrar) {
+	for n := 1; ; n++ {
+		err := r.RegisterCommands(ctx, NativeCommands())
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		g.log.Warn("the command menu could not be filled", "platform", name, "error", err)
+		switch platforms.ClassOf(err) {
+		case platforms.RateLimited, platforms.Transient, platforms.OutcomeUnknown:
+		default:
+			return
+		}
+		if !sleepUntil(ctx, time.Now().Add(max(platforms.WaitOf(err), backoff(n)))) {
+			return
+		}
+	}
 }
 
 // work returns the conversation's work folder and makes sure that it exists.

@@ -268,7 +268,7 @@ func (o *outbox) step(adapter platforms.Adapter, j *job, i int) bool {
 		}
 	}
 	id, err := o.send(adapter, j, i)
-	p = o.judge(p, id, err)
+	p = o.judge(p, id, err, j.out.Notice)
 	if err != nil {
 		o.log.Warn("an answer was not delivered", "row", j.row.ID, "part", i, "lane", j.row.Lane,
 			"state", p.State, "attempts", p.Attempts, "error", err)
@@ -303,8 +303,8 @@ func (o *outbox) send(adapter platforms.Adapter, j *job, i int) (string, error) 
 }
 
 // judge turns the result of an attempt into the part's next state. It stays "sending" if delivery was stopped in the
-// middle of a call.
-func (o *outbox) judge(p sessions.Part, id string, err error) sessions.Part {
+// middle of a call. A notice may stand twice, so one of unknown outcome is tried once more.
+func (o *outbox) judge(p sessions.Part, id string, err error, notice bool) sessions.Part {
 	p.Attempts++
 	if err == nil {
 		p.State, p.MessageID, p.Error = sessions.Sent, id, ""
@@ -313,7 +313,13 @@ func (o *outbox) judge(p sessions.Part, id string, err error) sessions.Part {
 	p.Error = err.Error()
 	switch platforms.ClassOf(err) {
 	case platforms.OutcomeUnknown:
-		if o.ctx.Err() == nil {
+		switch {
+		case o.ctx.Err() != nil:
+		case notice && p.Attempts < 2:
+			p.State, p.NotBefore = sessions.Queued, time.Now().Add(backoff(p.Attempts))
+		case notice:
+			p.State = sessions.Dead
+		default:
 			p.State = sessions.InDoubt
 		}
 	case platforms.RateLimited, platforms.Transient:

@@ -228,6 +228,7 @@ func (j *turnJournal) End(ctx context.Context, outcome loop.Outcome, entries ...
 	var outs []output
 	last := j.t.inputs[len(j.t.inputs)-1]
 	if out, ok := j.t.c.g.answer(last, outcome.Text); ok {
+		j.t.bubble.settle()
 		out.Bubble = j.t.c.log.snapshot().Turn.Bubble
 		outs = append(outs, out)
 	}

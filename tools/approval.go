@@ -42,11 +42,18 @@ type Policy interface {
 // AskByRisk is the policy that asks before calls of the listed risks and allows all others.
 type AskByRisk []Risk
 
+// reasons tells a person why a call of a risk needs permission.
+var reasons = map[Risk]string{
+	ReadOnly: "It reads what this conversation may see.",
+	Writes:   "It changes files of this conversation.",
+	Executes: "It runs a program on the machine that I work on.",
+}
+
 // Judge implements Policy.
 func (p AskByRisk) Judge(spec Spec, _ json.RawMessage) (Verdict, string) {
 	for _, r := range p {
 		if spec.Risk == r {
-			return AskFirst, "it " + string(r) + "."
+			return AskFirst, reasons[r]
 		}
 	}
 	return Allow, ""

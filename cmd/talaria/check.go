@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/talaria-agent/talaria/platforms"
+)
+
+// check reads the config, says what it found, and asks each platform who the bot is.
+func check(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	f := flags("check", stderr)
+	path := f.String("config", "", "config file (default: config.toml, if there is one)")
+	if err := parse(f, args); err != nil {
+		return err
+	}
+	found := findConfig(*path)
+	cfg, warnings, err := loadConfig(found, os.Getenv)
+	if err != nil {
+		return err
+	}
+	if found == "" {
+		fmt.Fprintln(stdout, "config    no config.toml here; using the environment and the defaults")
+	} else {
+		fmt.Fprintf(stdout, "config    %s is fine\n", found)
+	}
+	for _, w := range warnings {
+		fmt.Fprintf(stdout, "warning   %s\n", w)
+	}
+	adapters, err := wireAdapters(cfg.Platforms, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	if cfg.Model.Name == "" {
+		fmt.Fprintln(stdout, "model     not named: set model.name, or TALARIA_MODEL")
+	} else {
+		fmt.Fprintf(stdout, "model     %s at %s\n", cfg.Model.Name, cfg.Model.BaseURL)
+	}
+	bad := checkTokens(ctx, adapters, newRedactor(cfg.secrets()...), stdout)
+	access := cfg.access()
+	for _, a := range adapters {
+		fmt.Fprintf(stdout, "access    %s: %d users, %d chats, %d admins\n", a.Name(),
+			len(access.Users[a.Name()]), len(access.Chats[a.Name()]), len(access.Admins[a.Name()]))
+	}
+	if bad || cfg.Model.Name == "" {
+		return exit{code: 1}
+	}
+	return nil
+}
+
+// checkTokens asks each platform who the bot is and reports whether any refused.
+func checkTokens(ctx context.Context, adapters []platforms.Adapter, r redactor, stdout io.Writer) (bad bool) {
+	for _, a := range adapters {
+		c, ok := a.(platforms.Checker)
+		if !ok {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+		line, err := c.Check(ctx)
+		cancel()
+		if err != nil {
+			bad = true
+			line = "NOT working: " + r.text(err.Error())
+		}
+		fmt.Fprintf(stdout, "%-9s %s\n", a.Name(), line)
+	}
+	return bad
+}

@@ -1,0 +1,360 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/BurntSushi/toml"
+
+	"github.com/talaria-agent/talaria/gateway"
+	"github.com/talaria-agent/talaria/loop"
+	"github.com/talaria-agent/talaria/platforms"
+)
+
+// Config is the whole configuration. Its fields are the keys of config.toml; config.toml.example documents each with
+// its default.
+type Config struct {
+	DataDir   string          `toml:"data_dir"`
+	Model     ModelConfig     `toml:"model"`
+	Platforms PlatformsConfig `toml:"platforms"`
+	Access    AccessConfig    `toml:"access"`
+	Gateway   GatewayConfig   `toml:"gateway"`
+	Loop      LoopConfig      `toml:"loop"`
+	Context   ContextConfig   `toml:"context"`
+	Tools     ToolsConfig     `toml:"tools"`
+	Progress  ProgressConfig  `toml:"progress"`
+	HTTP      HTTPConfig      `toml:"http"`
+	Log       LogConfig       `toml:"log"`
+}
+
+// ModelConfig says which model answers.
+type ModelConfig struct {
+	API        string `toml:"api"`
+	BaseURL    string `toml:"base_url"`
+	APIKey     string `toml:"api_key"`
+	APIKeyFile string `toml:"api_key_file"`
+	Name       string `toml:"name"`
+	Window     int    `toml:"window"`
+	MaxOutput  int    `toml:"max_output"`
+}
+
+// PlatformsConfig has the bot accounts. A platform without a token is off.
+type PlatformsConfig struct {
+	Telegram struct {
+		Token     string `toml:"token"`
+		TokenFile string `toml:"token_file"`
+		APIURL    string `toml:"api_url"`
+	} `toml:"telegram"`
+	Slack struct {
+		BotToken     string `toml:"bot_token"`
+		BotTokenFile string `toml:"bot_token_file"`
+		AppToken     string `toml:"app_token"`
+		AppTokenFile string `toml:"app_token_file"`
+		APIURL       string `toml:"api_url"`
+	} `toml:"slack"`
+	Discord struct {
+		Token      string `toml:"token"`
+		TokenFile  string `toml:"token_file"`
+		APIURL     string `toml:"api_url"`
+		GatewayURL string `toml:"gateway_url"`
+	} `toml:"discord"`
+}
+
+// AccessConfig says who may talk to the bot. At the top the ids carry their platform ("telegram:123"), in a platform's
+// own table they do not.
+type AccessConfig struct {
+	Users    []string   `toml:"users"`
+	Chats    []string   `toml:"chats"`
+	Admins   []string   `toml:"admins"`
+	Telegram AccessList `toml:"telegram"`
+	Slack    AccessList `toml:"slack"`
+	Discord  AccessList `toml:"discord"`
+}
+
+// AccessList is the access of one platform.
+type AccessList struct {
+	Users  []string `toml:"users"`
+	Chats  []string `toml:"chats"`
+	Admins []string `toml:"admins"`
+}
+
+// GatewayConfig says how conversations are run.
+type GatewayConfig struct {
+	Workers    int           `toml:"workers"`
+	Busy       gateway.Busy  `toml:"busy"`
+	Debounce   time.Duration `toml:"debounce"`
+	CompressAt float64       `toml:"compress_at"`
+}
+
+// LoopConfig bounds a turn.
+type LoopConfig struct {
+	MaxTurns        int `toml:"max_turns"`
+	MaxTokens       int `toml:"max_tokens"`
+	MaxToolCalls    int `toml:"max_tool_calls"`
+	TimeoutSeconds  int `toml:"timeout_seconds"`
+	RepeatThreshold int `toml:"repeat_threshold"`
+}
+
+// ContextConfig says how much of a tool result the model sees, in lines.
+type ContextConfig struct {
+	ToolResultHead int `toml:"tool_result_head"`
+	ToolResultTail int `toml:"tool_result_tail"`
+}
+
+// ToolsConfig says what the model can do.
+type ToolsConfig struct {
+	Toolsets  []string `toml:"toolsets"`
+	Approval  string   `toml:"approval"`
+	Workspace string   `toml:"workspace"`
+}
+
+// ProgressConfig says what the progress message shows.
+type ProgressConfig struct {
+	Mode         gateway.Progress `toml:"mode"`
+	EditInterval time.Duration    `toml:"edit_interval"`
+}
+
+// HTTPConfig is about the health endpoint.
+type HTTPConfig struct {
+	Listen string `toml:"listen"`
+}
+
+// LogConfig is about the log, which goes to standard error.
+type LogConfig struct {
+	Level  string `toml:"level"`
+	Format string `toml:"format"`
+}
+
+// defaultConfig returns the configuration before anything is read.
+func defaultConfig() Config {
+	limits := loop.DefaultLimits()
+	return Config{
+		DataDir: "./data",
+		Model:   ModelConfig{API: "chat", BaseURL: "https://api.openai.com/v1", Window: defaultWindow, MaxOutput: 8192},
+		Gateway: GatewayConfig{Workers: 8, Busy: gateway.Interrupt, CompressAt: 0.85},
+		Loop: LoopConfig{
+			MaxTurns: limits.MaxTurns, MaxTokens: limits.MaxTokens, MaxToolCalls: limits.MaxToolCalls,
+			TimeoutSeconds: int(limits.Timeout / time.Second), RepeatThreshold: limits.RepeatThreshold,
+		},
+		Context:  ContextConfig{ToolResultHead: limits.ResultHead, ToolResultTail: limits.ResultTail},
+		Tools:    ToolsConfig{Toolsets: []string{"files"}, Approval: "ask"},
+		Progress: ProgressConfig{Mode: gateway.ProgressAll, EditInterval: 1500 * time.Millisecond},
+		Log:      LogConfig{Level: "info", Format: "text"},
+	}
+}
+
+// defaultWindow is assumed when the config does not say how large the model's context window is, in tokens.
+const defaultWindow = 128_000
+
+// loadConfig reads a config file, fills gaps from the environment, and checks everything. An empty path means: the
+// environment alone. The warnings are for the log.
+func loadConfig(path string, getenv func(string) string) (cfg Config, warnings []string, err error) {
+	cfg = defaultConfig()
+	if path != "" {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return cfg, nil, fmt.Errorf("read config: %w", err)
+		}
+		if err := decodeConfig(path, string(text), &cfg); err != nil {
+			return cfg, nil, err
+		}
+	}
+	if err := expand(&cfg, getenv); err != nil {
+		return cfg, nil, fmt.Errorf("config: %w", err)
+	}
+	if err := readSecrets(&cfg); err != nil {
+		return cfg, nil, fmt.Errorf("config: %w", err)
+	}
+	fromEnvironment(&cfg, getenv)
+	if problems := validate(&cfg); len(problems) > 0 {
+		for i, p := range problems {
+			problems[i] = locate(path, p)
+		}
+		return cfg, nil, errors.New(strings.Join(problems, "\n"))
+	}
+	return cfg, warn(&cfg), nil
+}
+
+var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
+
+// expand replaces ${VAR} in all strings that may hold it. A variable that is not set is an error: an empty token would
+// switch a platform off without a word.
+func expand(cfg *Config, getenv func(string) string) error {
+	var missing []string
+	replace := func(s *string) {
+		*s = variable.ReplaceAllStringFunc(*s, func(m string) string {
+			name := variable.FindStringSubmatch(m)[1]
+			v := getenv(name)
+			if v == "" && !slices.Contains(missing, name) {
+				missing = append(missing, name)
+			}
+			return v
+		})
+	}
+	for _, s := range cfg.strings() {
+		replace(s)
+	}
+	for _, list := range cfg.lists() {
+		for i := range *list {
+			replace(&(*list)[i])
+		}
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("${%s} is not set in the environment", strings.Join(missing, "}, ${"))
+	}
+	return nil
+}
+
+// strings returns the string values in which ${VAR} is expanded.
+func (c *Config) strings() []*string {
+	p := &c.Platforms
+	return []*string{
+		&c.DataDir, &c.Model.BaseURL, &c.Model.APIKey, &c.Model.APIKeyFile, &c.Model.Name,
+		&p.Telegram.Token, &p.Telegram.TokenFile, &p.Telegram.APIURL,
+		&p.Slack.BotToken, &p.Slack.BotTokenFile, &p.Slack.AppToken, &p.Slack.AppTokenFile, &p.Slack.APIURL,
+		&p.Discord.Token, &p.Discord.TokenFile, &p.Discord.APIURL, &p.Discord.GatewayURL,
+		&c.Tools.Workspace, &c.HTTP.Listen,
+	}
+}
+
+// lists returns the lists in which ${VAR} is expanded.
+func (c *Config) lists() []*[]string {
+	a := &c.Access
+	return []*[]string{
+		&a.Users, &a.Chats, &a.Admins,
+		&a.Telegram.Users, &a.Telegram.Chats, &a.Telegram.Admins,
+		&a.Slack.Users, &a.Slack.Chats, &a.Slack.Admins,
+		&a.Discord.Users, &a.Discord.Chats, &a.Discord.Admins,
+	}
+}
+
+// readSecrets reads the secrets that stand in files of their own.
+func readSecrets(cfg *Config) error {
+	p := &cfg.Platforms
+	for _, s := range []struct {
+		key, file string
+		value     *string
+	}{
+		{"model.api_key", cfg.Model.APIKeyFile, &cfg.Model.APIKey},
+		{"platforms.telegram.token", p.Telegram.TokenFile, &p.Telegram.Token},
+		{"platforms.slack.bot_token", p.Slack.BotTokenFile, &p.Slack.BotToken},
+		{"platforms.slack.app_token", p.Slack.AppTokenFile, &p.Slack.AppToken},
+		{"platforms.discord.token", p.Discord.TokenFile, &p.Discord.Token},
+	} {
+		if s.file == "" {
+			continue
+		}
+		if *s.value != "" {
+			return fmt.Errorf("%s and %s_file are both set; keep one", s.key, s.key)
+		}
+		text, err := os.ReadFile(s.file)
+		if err != nil {
+			return fmt.Errorf("%s_file: %w", s.key, err)
+		}
+		if *s.value = strings.TrimSpace(string(text)); *s.value == "" {
+			return fmt.Errorf("%s_file: %s is empty", s.key, s.file)
+		}
+	}
+	return nil
+}
+
+// fromEnvironment fills what the config leaves open from well-known variables.
+func fromEnvironment(cfg *Config, getenv func(string) string) {
+	fill := func(s *string, names ...string) {
+		for _, name := range names {
+			if *s == "" {
+				*s = getenv(name)
+			}
+		}
+	}
+	p := &cfg.Platforms
+	fill(&p.Telegram.Token, "TELEGRAM_BOT_TOKEN")
+	fill(&p.Slack.BotToken, "SLACK_BOT_TOKEN")
+	fill(&p.Slack.AppToken, "SLACK_APP_TOKEN")
+	fill(&p.Discord.Token, "DISCORD_BOT_TOKEN")
+	fill(&cfg.Model.APIKey, "OPENAI_API_KEY")
+	fill(&cfg.Model.Name, "TALARIA_MODEL")
+	fill(&cfg.HTTP.Listen, "TALARIA_HTTP_LISTEN")
+	if url := getenv("OPENAI_BASE_URL"); url != "" && cfg.Model.BaseURL == defaultConfig().Model.BaseURL {
+		cfg.Model.BaseURL = url
+	}
+	for id := range strings.SplitSeq(getenv("TALARIA_ALLOWED_USERS"), ",") {
+		if id = strings.TrimSpace(id); id != "" {
+			cfg.Access.Users = append(cfg.Access.Users, id)
+		}
+	}
+}
+
+// access returns the access rules. The config has been validated.
+func (c *Config) access() gateway.Access {
+	a := gateway.Access{
+		Users:  map[platforms.Name][]string{},
+		Chats:  map[platforms.Name][]string{},
+		Admins: map[platforms.Name][]string{},
+	}
+	fill := func(into map[platforms.Name][]string, all, telegram, slack, discord []string) {
+		into[platforms.Telegram] = append(into[platforms.Telegram], telegram...)
+		into[platforms.Slack] = append(into[platforms.Slack], slack...)
+		into[platforms.Discord] = append(into[platforms.Discord], discord...)
+		for _, entry := range all {
+			p, id, _ := strings.Cut(entry, ":")
+			into[platforms.Name(p)] = append(into[platforms.Name(p)], id)
+		}
+	}
+	c0 := c.Access
+	fill(a.Users, c0.Users, c0.Telegram.Users, c0.Slack.Users, c0.Discord.Users)
+	fill(a.Chats, c0.Chats, c0.Telegram.Chats, c0.Slack.Chats, c0.Discord.Chats)
+	fill(a.Admins, c0.Admins, c0.Telegram.Admins, c0.Slack.Admins, c0.Discord.Admins)
+	return a
+}
+
+// The folders inside the data folder.
+func (c *Config) database() string { return filepath.Join(c.DataDir, "state", "talaria.db") }
+func (c *Config) work() string     { return filepath.Join(c.DataDir, "work") }
+
+// findConfig returns the config file to read: the one that was named, or config.toml if there is one here.
+func findConfig(named string) string {
+	if named != "" {
+		return named
+	}
+	if _, err := os.Stat("config.toml"); err == nil {
+		return "config.toml"
+	}
+	return ""
+}
+
+// typeError takes the library's report of a wrong type apart, which comes without a position of its own.
+var typeError = regexp.MustCompile(`^toml: line (\d+) \(last key "(.*?)"\): (.*)$`)
+
+// decodeConfig decodes a TOML text strictly: an unknown key or a wrong type is an error that names file, line and key.
+func decodeConfig(path, text string, cfg *Config) error {
+	meta, err := toml.Decode(text, cfg)
+	var parse toml.ParseError
+	if errors.As(err, &parse) {
+		return fmt.Errorf("%s:%d: %s", path, parse.Position.Line, describeParse(parse))
+	}
+	if m := typeError.FindStringSubmatch(fmt.Sprint(err)); m != nil {
+		return fmt.Errorf("%s:%s: key %q: %s", path, m[1], m[2], m[3])
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	var problems []string
+	for _, key := range meta.Undecoded() {
+		problem := fmt.Sprintf("%s:%d: unknown key %q", path, lineOf(text, key), key.String())
+		if near := nearestKey(key.String()); near != "" {
+			problem += fmt.Sprintf("; did you mean %q?", near)
+		}
+		problems = append(problems, problem)
+	}
+	if len(problems) > 0 {
+		return errors.New(strings.Join(problems, "\n"))
+	}
+	return nil
+}

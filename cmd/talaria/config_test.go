@@ -1,0 +1,140 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/talaria-agent/talaria/platforms"
+)
+
+func env(pairs ...string) func(string) string {
+	return func(name string) string {
+		for i := 0; i < len(pairs); i += 2 {
+			if pairs[i] == name {
+				return pairs[i+1]
+			}
+		}
+		return ""
+	}
+}
+
+func writeConfig(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "config.toml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestExampleConfig: the example is valid, says nothing but the defaults, and names every key.
+func TestExampleConfig(t *testing.T) {
+	text, err := os.ReadFile("../../config.toml.example")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg, _, err := loadConfig(writeConfig(t, string(text)), env())
+	if err != nil {
+		t.Fatal(err)
+	}
+	empty, _, err := loadConfig("", env())
+	if err != nil {
+		t.Fatal(err)
+	}
+	normalize := cmpopts.EquateEmpty()
+	if diff := cmp.Diff(empty, cfg, normalize); diff != "" {
+		t.Errorf("the example differs from the defaults (-default +example):\n%s", diff)
+	}
+	uncommented := regexp.MustCompile(`(?m)^# ?([a-z_]+ = )`).ReplaceAllString(string(text), "$1")
+	keys := allKeys(reflect.TypeFor[Config](), "")
+	for _, key := range keys {
+		table := slices.ContainsFunc(keys, func(k string) bool { return strings.HasPrefix(k, key+".") })
+		if !table && lineOf(uncommented, strings.Split(key, ".")) == 0 {
+			t.Errorf("the example does not name %s", key)
+		}
+	}
+}
+
+func TestConfigErrors(t *testing.T) {
+	for _, test := range []struct{ name, text, want string }{
+		{"an unknown key", "[gateway]\nworkerz = 3\n", `:2: unknown key "gateway.workerz"; did you mean "gateway.workers"?`},
+		{"an unknown table", "[gatewai]\nworkers = 3\n", `unknown key "gatewai.workers"; did you mean "gateway.workers"?`},
+		{"a key in the wrong table", "base_url = \"http://x\"\n", `:1: unknown key "base_url"; did you mean "model.base_url"?`},
+		{"a wrong type", "[gateway]\nworkers = \"many\"\n", `:2: key "gateway.workers": incompatible types`},
+		{"broken syntax", "[gateway]\nworkers = = 3\n", ":2: "},
+		{"an impossible value", "\n[loop]\nmax_turns = 0\n", ":3: loop.max_turns: 0 is not between"},
+		{"an unknown choice", "[gateway]\nbusy = \"panic\"\n", `gateway.busy: "panic" is not one of interrupt, queue`},
+		{"a bad address", "[model]\nbase_url = \"localhost:80\"\n", "model.base_url"},
+		{"a blank entry", "[access.telegram]\nusers = [\" \"]\n", ":2: access.telegram.users: it has a blank entry"},
+		{"a name instead of an id", "[access.telegram]\nusers = [\"@alice\"]\n", "names can change hands"},
+		{"an entry without platform", "[access]\nusers = [\"123\"]\n", `"123" must name the platform`},
+		{"everybody an admin", "[access.slack]\nadmins = [\"*\"]\n", "would make everybody an admin"},
+		{"the anonymous admin", "[access.telegram]\nadmins = [\"1087968824\"]\n", "anonymous"},
+		{"half of Slack's tokens", "[platforms.slack]\nbot_token = \"xoxb-1\"\n", "Slack needs both tokens"},
+		{"a variable that is not set", "[model]\napi_key = \"${NOPE}\"\n", "${NOPE} is not set"},
+		{"a secret twice", "[model]\napi_key = \"x\"\napi_key_file = \"y\"\n", "both set"},
+		{"a secret file that is not there", "[model]\napi_key_file = \"/nope\"\n", "model.api_key_file"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, _, err := loadConfig(writeConfig(t, test.text), env())
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error is %v, want %q in it", err, test.want)
+			}
+		})
+	}
+	if _, _, err := loadConfig("/nope/config.toml", env()); err == nil {
+		t.Error("a config file that is not there is no error")
+	}
+}
+
+func TestConfigSources(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(secret, []byte("123:from-file\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	path := writeConfig(t, "[platforms.telegram]\ntoken_file = \""+secret+"\"\n[model]\nname = \"${MODEL}-x\"\n[access.telegram]\nusers = [\"1\"]\n")
+	cfg, warnings, err := loadConfig(path, env(
+		"MODEL", "big", "OPENAI_API_KEY", "sk-1", "OPENAI_BASE_URL", "http://proxy/v1", "TELEGRAM_BOT_TOKEN", "not-this",
+		"DISCORD_BOT_TOKEN", "d", "TALARIA_ALLOWED_USERS", "telegram:2, discord:*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cfg.Platforms.Telegram.Token != "123:from-file" || cfg.Platforms.Discord.Token != "d" {
+		t.Errorf("tokens are %q and %q", cfg.Platforms.Telegram.Token, cfg.Platforms.Discord.Token)
+	}
+	if cfg.Model.Name != "big-x" || cfg.Model.APIKey != "sk-1" || cfg.Model.BaseURL != "http://proxy/v1" {
+		t.Errorf("model is %+v", cfg.Model)
+	}
+	a := cfg.access()
+	if diff := cmp.Diff([]string{"1", "2"}, a.Users[platforms.Telegram]); diff != "" {
+		t.Errorf("telegram users differ:\n%s", diff)
+	}
+	if !strings.Contains(strings.Join(warnings, "\n"), "anybody on discord") {
+		t.Errorf("an open list does not warn: %v", warnings)
+	}
+}
+
+func FuzzConfig(f *testing.F) {
+	text, err := os.ReadFile("../../config.toml.example")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(string(text))
+	f.Add("[gateway]\nworkers = 1e9\n")
+	f.Add("[access.telegram]\nusers = [\"\"]\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		cfg := defaultConfig()
+		if decodeConfig("fuzz", text, &cfg) == nil {
+			_ = validate(&cfg)
+			_ = cfg.access()
+		}
+	})
+}

@@ -1,0 +1,278 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+
+	"github.com/talaria-agent/talaria/gateway"
+	"github.com/talaria-agent/talaria/platforms"
+)
+
+// checker collects what is wrong with a config, each problem beginning with the key that it is about.
+type checker struct{ problems []string }
+
+func (c *checker) add(key, format string, args ...any) {
+	c.problems = append(c.problems, key+": "+fmt.Sprintf(format, args...))
+}
+
+func (c *checker) oneOf(key, value string, allowed ...string) {
+	if !slices.Contains(allowed, value) {
+		c.add(key, "%q is not one of %s", value, strings.Join(allowed, ", "))
+	}
+}
+
+func (c *checker) between(key string, value, low, high int) {
+	if value < low || value > high {
+		c.add(key, "%d is not between %d and %d", value, low, high)
+	}
+}
+
+func (c *checker) url(key, value string, schemes ...string) {
+	if value == "" {
+		return
+	}
+	if u, err := url.Parse(value); err != nil || !slices.Contains(schemes, u.Scheme) || u.Host == "" {
+		c.add(key, "%q is not an address that begins with %s://", value, strings.Join(schemes, ":// or "))
+	}
+}
+
+// validate returns every problem of a config, in the order of the keys.
+func validate(cfg *Config) []string {
+	c := &checker{}
+	if strings.TrimSpace(cfg.DataDir) == "" {
+		c.add("data_dir", "it must not be empty")
+	}
+	c.oneOf("model.api", cfg.Model.API, "chat")
+	c.url("model.base_url", cfg.Model.BaseURL, "http", "https")
+	c.between("model.window", cfg.Model.Window, 4_000, 100_000_000)
+	if cfg.Model.MaxOutput < 0 || cfg.Model.MaxOutput > cfg.Model.Window/2 {
+		c.add("model.max_output", "%d is not between 0 and half of model.window (%d)", cfg.Model.MaxOutput, cfg.Model.Window/2)
+	}
+	validatePlatforms(c, &cfg.Platforms)
+	validateAccess(c, &cfg.Access)
+	c.between("gateway.workers", cfg.Gateway.Workers, 1, 10_000)
+	c.oneOf("gateway.busy", string(cfg.Gateway.Busy), string(gateway.Interrupt), string(gateway.Queue))
+	if cfg.Gateway.Debounce < 0 || cfg.Gateway.Debounce.Minutes() > 1 {
+		c.add("gateway.debounce", "%s is not between 0s and 1m", cfg.Gateway.Debounce)
+	}
+	if cfg.Gateway.CompressAt < 0.1 || cfg.Gateway.CompressAt > 0.95 {
+		c.add("gateway.compress_at", "%v is not between 0.1 and 0.95", cfg.Gateway.CompressAt)
+	}
+	c.between("loop.max_turns", cfg.Loop.MaxTurns, 1, 10_000)
+	c.between("loop.max_tokens", cfg.Loop.MaxTokens, 1_000, 1_000_000_000)
+	c.between("loop.max_tool_calls", cfg.Loop.MaxToolCalls, 1, 10_000)
+	c.between("loop.timeout_seconds", cfg.Loop.TimeoutSeconds, 1, 86_400)
+	c.between("loop.repeat_threshold", cfg.Loop.RepeatThreshold, 2, 100)
+	c.between("context.tool_result_head", cfg.Context.ToolResultHead, 1, 10_000)
+	c.between("context.tool_result_tail", cfg.Context.ToolResultTail, 0, 10_000)
+	for _, t := range cfg.Tools.Toolsets {
+		c.oneOf("tools.toolsets", t, "files", "terminal")
+	}
+	c.oneOf("tools.approval", cfg.Tools.Approval, "ask", "off")
+	c.oneOf("progress.mode", string(cfg.Progress.Mode), "off", "new", "all", "verbose")
+	if s := cfg.Progress.EditInterval.Seconds(); s < 0.5 || s > 60 {
+		c.add("progress.edit_interval", "%s is not between 500ms and 1m", cfg.Progress.EditInterval)
+	}
+	if cfg.HTTP.Listen != "" {
+		if _, _, err := net.SplitHostPort(cfg.HTTP.Listen); err != nil {
+			c.add("http.listen", "%q is not an address like 127.0.0.1:8080", cfg.HTTP.Listen)
+		}
+	}
+	c.oneOf("log.level", cfg.Log.Level, "debug", "info", "warn", "error")
+	c.oneOf("log.format", cfg.Log.Format, "text", "json")
+	return c.problems
+}
+
+func validatePlatforms(c *checker, p *PlatformsConfig) {
+	c.url("platforms.telegram.api_url", p.Telegram.APIURL, "http", "https")
+	c.url("platforms.slack.api_url", p.Slack.APIURL, "http", "https")
+	c.url("platforms.discord.api_url", p.Discord.APIURL, "http", "https")
+	c.url("platforms.discord.gateway_url", p.Discord.GatewayURL, "ws", "wss")
+	if p.Slack.BotToken != "" && p.Slack.AppToken == "" {
+		c.add("platforms.slack.app_token", "Slack needs both tokens: the bot token (xoxb-...) and the app token (xapp-...) for Socket Mode")
+	}
+	if p.Slack.AppToken != "" && p.Slack.BotToken == "" {
+		c.add("platforms.slack.bot_token", "Slack needs both tokens: the bot token (xoxb-...) and the app token (xapp-...) for Socket Mode")
+	}
+}
+
+func validateAccess(c *checker, a *AccessConfig) {
+	names := []string{string(platforms.Telegram), string(platforms.Slack), string(platforms.Discord)}
+	for key, list := range map[string][]string{"access.users": a.Users, "access.chats": a.Chats, "access.admins": a.Admins} {
+		for _, entry := range list {
+			p, id, ok := strings.Cut(entry, ":")
+			if !ok || strings.TrimSpace(id) == "" || !slices.Contains(names, p) {
+				c.add(key, "%q must name the platform and the id, like \"telegram:123\"", entry)
+			}
+		}
+	}
+	for key, list := range map[string][]string{
+		"access.telegram.users": a.Telegram.Users, "access.telegram.chats": a.Telegram.Chats, "access.telegram.admins": a.Telegram.Admins,
+		"access.slack.users": a.Slack.Users, "access.slack.chats": a.Slack.Chats, "access.slack.admins": a.Slack.Admins,
+		"access.discord.users": a.Discord.Users, "access.discord.chats": a.Discord.Chats, "access.discord.admins": a.Discord.Admins,
+	} {
+		for _, id := range list {
+			if strings.TrimSpace(id) == "" {
+				c.add(key, "it has a blank entry")
+			}
+			if strings.HasPrefix(id, "@") {
+				c.add(key, "%q is a name; names can change hands, so only numeric or stable ids count", id)
+			}
+		}
+	}
+	for _, id := range slices.Concat(a.Admins, a.Telegram.Admins, a.Slack.Admins, a.Discord.Admins) {
+		if strings.HasSuffix(id, gateway.Anyone) {
+			c.add("access.admins", "%q would make everybody an admin", id)
+		}
+		if strings.HasSuffix(id, anonymousAdmin) {
+			c.add("access.admins", "%s is shared by all anonymous admins of Telegram", anonymousAdmin)
+		}
+	}
+	slices.Sort(c.problems)
+}
+
+// anonymousAdmin is the id under which Telegram shows every anonymous group admin.
+const anonymousAdmin = "1087968824"
+
+// warn returns what is allowed but worth a word at the start.
+func warn(cfg *Config) []string {
+	var w []string
+	a := cfg.access()
+	for name, list := range a.Users {
+		if slices.Contains(list, gateway.Anyone) {
+			w = append(w, fmt.Sprintf("access is open: anybody on %s may use this bot", name))
+		}
+	}
+	for name, list := range a.Chats {
+		if slices.Contains(list, gateway.Anyone) {
+			w = append(w, fmt.Sprintf("all groups and channels of %s are open to the listed users", name))
+		}
+	}
+	if slices.Contains(cfg.Tools.Toolsets, "terminal") {
+		if cfg.Tools.Approval == "off" {
+			w = append(w, "the terminal tool is on WITHOUT a sandbox and WITHOUT asking: the model can run any command as this user")
+		} else {
+			w = append(w, "the terminal tool is on without a sandbox; every command is asked for in the chat first")
+		}
+	}
+	if cfg.Tools.Workspace != "" {
+		w = append(w, "tools.workspace is set: all conversations share one folder and see each other's files")
+	}
+	if cfg.Model.Window == defaultWindow {
+		w = append(w, fmt.Sprintf("model.window is not set; assuming %d tokens", defaultWindow))
+	}
+	slices.Sort(w)
+	return w
+}
+
+// describeParse says what is wrong with a TOML text, without the library's own position prefix.
+func describeParse(e toml.ParseError) string {
+	text := e.Message
+	if e.LastKey != "" {
+		text = fmt.Sprintf("key %q: %s", e.LastKey, text)
+	}
+	return text
+}
+
+// locate puts file and line in front of a problem, if its key stands in the file.
+func locate(path, problem string) string {
+	if path == "" {
+		return problem
+	}
+	key, _, _ := strings.Cut(problem, ": ")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return path + ": " + problem
+	}
+	if line := lineOf(string(text), strings.Split(key, ".")); line > 0 {
+		return fmt.Sprintf("%s:%d: %s", path, line, problem)
+	}
+	return path + ": " + problem
+}
+
+var tableLine = regexp.MustCompile(`^\s*\[+\s*([^\]]+?)\s*\]+`)
+
+// lineOf finds the line of a key in a TOML text, 0 if it does not stand there. The TOML library does not tell.
+func lineOf(text string, key toml.Key) int {
+	table := ""
+	for i, line := range strings.Split(text, "\n") {
+		if m := tableLine.FindStringSubmatch(line); m != nil {
+			table = m[1]
+			if table == key.String() {
+				return i + 1
+			}
+			continue
+		}
+		name, _, ok := strings.Cut(line, "=")
+		if !ok {
+			continue
+		}
+		full := strings.Trim(strings.TrimSpace(name), `"'`)
+		if table != "" {
+			full = table + "." + full
+		}
+		if full == key.String() {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// allKeys returns every key of the config with its tables, as they are written in TOML.
+func allKeys(t reflect.Type, prefix string) []string {
+	var keys []string
+	for f := range t.Fields() {
+		name := f.Tag.Get("toml")
+		if prefix != "" {
+			name = prefix + "." + name
+		}
+		keys = append(keys, name)
+		if f.Type.Kind() == reflect.Struct {
+			keys = append(keys, allKeys(f.Type, name)...)
+		}
+	}
+	return keys
+}
+
+// nearestKey returns the valid key that a wrong one was probably meant to be, empty if none is near.
+func nearestKey(wrong string) string {
+	best, distance := "", len(wrong)/2+1
+	for _, key := range allKeys(reflect.TypeFor[Config](), "") {
+		d := editDistance(wrong, key)
+		if i := strings.LastIndexByte(key, '.'); i >= 0 && key[i+1:] == wrong[strings.LastIndexByte(wrong, '.')+1:] {
+			d = min(d, 1) // the right key in the wrong table
+		}
+		if d < distance {
+			best, distance = key, d
+		}
+	}
+	return best
+}
+
+// editDistance is the Levenshtein distance of two short texts, in bytes.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			next := diagonal
+			if a[i] != b[j] {
+				next = 1 + min(diagonal, row[j], row[j+1])
+			}
+			diagonal, row[j+1] = row[j+1], next
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/talaria-agent/talaria/platforms"
+)
+
+// silentAfter is how long a platform may show no sign of life before the instance counts as not ready. A long poll of
+// Telegram takes 50 seconds, a heartbeat of Discord about 41.
+const silentAfter = 2 * time.Minute
+
+// healthHandler serves /healthz: 200 while the program works, with what each platform looks like.
+func healthHandler(adapters []platforms.Adapter) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		report := map[string]any{"status": "ok", "version": version()}
+		states := map[string]string{}
+		for _, a := range adapters {
+			states[string(a.Name())] = alive(a)
+		}
+		report["platforms"] = states
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(report) // the client is gone if this fails
+	})
+	return mux
+}
+
+// alive says in a word how an adapter's connection looks.
+func alive(a platforms.Adapter) string {
+	p, ok := a.(platforms.Prober)
+	if !ok {
+		return "unknown"
+	}
+	switch at := p.LastAlive(); {
+	case at.IsZero():
+		return "connecting"
+	case time.Since(at) > silentAfter:
+		return "silent"
+	default:
+		return "alive"
+	}
+}
+
+// serveHTTP serves a handler on an address until the context ends.
+func serveHTTP(ctx context.Context, address string, h http.Handler) error {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w", address, err)
+	}
+	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
+	defer stop()
+	if err := server.Serve(l); ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
+
+// health asks a running instance. It is what the container's health check runs.
+func health(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	f := flags("health", stderr)
+	path := f.String("config", "", "config file (default: config.toml, if there is one)")
+	if err := parse(f, args); err != nil {
+		return err
+	}
+	cfg, _, err := loadConfig(findConfig(*path), os.Getenv)
+	if err != nil {
+		return err
+	}
+	if cfg.HTTP.Listen == "" {
+		return fmt.Errorf("http.listen is not set, so there is nothing to ask; set it, or TALARIA_HTTP_LISTEN")
+	}
+	host, port, err := net.SplitHostPort(cfg.HTTP.Listen)
+	if err != nil {
+		return err
+	}
+	if host == "" || host == "0.0.0.0" || host == "::" {
+		host = "127.0.0.1"
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/healthz", nil)
+	if err != nil {
+		return err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return fmt.Errorf("no answer from the running instance: %w", err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(res.Body, 64<<10))
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(stdout, string(body))
+	if res.StatusCode != http.StatusOK {
+		return exit{code: 1}
+	}
+	return nil
+}

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/talaria-agent/talaria/cmd/talaria/labpage"
+	"github.com/talaria-agent/talaria/loop/demo"
+	simdiscord "github.com/talaria-agent/talaria/platforms/sim/discord"
+	simslack "github.com/talaria-agent/talaria/platforms/sim/slack"
+	simtelegram "github.com/talaria-agent/talaria/platforms/sim/telegram"
+)
+
+// lab runs the whole product against simulators on loopback: nothing to configure, no account, no network.
+func lab(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	f := flags("lab", stderr)
+	listen := f.String("listen", "127.0.0.1:0", "address of the page")
+	password := f.String("password", "", "asked for by the page; needed if it listens on more than loopback")
+	modelURL := f.String("model-url", "", "OpenAI-compatible API of a real model (with OPENAI_API_KEY); empty = the demonstration model")
+	model := f.String("model", "", "name of the real model")
+	verbose := f.Bool("v", false, "log everything")
+	if err := parse(f, args); err != nil {
+		return err
+	}
+	if *modelURL != "" && *model == "" {
+		return exit{2, errors.New("--model-url needs --model, the name of a model there")}
+	}
+	if err := labpage.CheckListen(*listen, *password); err != nil {
+		return exit{2, err}
+	}
+	folder, err := os.MkdirTemp("", "talaria-lab-")
+	if err != nil {
+		return fmt.Errorf("make a temporary folder: %w", err)
+	}
+	defer os.RemoveAll(folder)
+	l := &laboratory{stdout: stdout, cfg: labConfig(folder, *modelURL, *model, *verbose)}
+	l.log = newLogger(stderr, l.cfg.Log, newRedactor(l.cfg.secrets()...))
+	return l.run(ctx, *listen, *password)
+}
+
+// labConfig is the config of the lab: everything is on, and the people of the simulators are known. The demonstration
+// model may run commands without asking, because it runs none that nobody typed.
+func labConfig(folder, modelURL, model string, verbose bool) Config {
+	cfg := defaultConfig()
+	cfg.DataDir = folder
+	cfg.Model.Window, cfg.Model.MaxOutput = 32_000, 4_000
+	cfg.Tools.Toolsets = []string{"files", "terminal"}
+	cfg.Tools.Approval = "off"
+	if model != "" {
+		cfg.Model.Name, cfg.Model.APIKey, cfg.Model.Window = model, os.Getenv("OPENAI_API_KEY"), defaultWindow
+		cfg.Tools.Approval = "ask"
+	}
+	if modelURL != "" {
+		cfg.Model.BaseURL = modelURL
+	}
+	p := &cfg.Platforms
+	p.Telegram.Token = "7000000001:" + rand.Text() + rand.Text()
+	p.Slack.BotToken, p.Slack.AppToken, p.Discord.Token = "xoxb-"+rand.Text(), "xapp-"+rand.Text(), rand.Text()
+	cfg.Access = labAccess()
+	cfg.Log.Level = "warn"
+	if verbose {
+		cfg.Log.Level = "debug"
+	}
+	return cfg
+}
+
+// laboratory holds what the lab starts.
+type laboratory struct {
+	cfg    Config
+	log    *slog.Logger
+	stdout io.Writer
+	group  *errgroup.Group
+	ctx    context.Context
+}
+
+func (l *laboratory) run(ctx context.Context, listen, password string) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	l.group, l.ctx = errgroup.WithContext(ctx)
+
+	p := l.cfg.Platforms
+	stages := labStages{
+		telegram: simtelegram.New(simtelegram.Options{Token: p.Telegram.Token, BotID: 7000000001}),
+		slack:    simslack.New(simslack.Config{BotToken: p.Slack.BotToken, AppToken: p.Slack.AppToken}),
+		discord:  simdiscord.New(simdiscord.Options{Token: p.Discord.Token}),
+	}
+	defer stages.close()
+	stages.people()
+	if err := l.connect(stages); err != nil {
+		return err
+	}
+	store, err := openStore(l.cfg)
+	if err != nil {
+		return err
+	}
+	adapters, err := wireAdapters(l.cfg.Platforms, l.log)
+	if err != nil {
+		return errors.Join(err, store.Close())
+	}
+	g, err := wireGateway(l.cfg, store, adapters, labFiles, l.log)
+	if err != nil {
+		return errors.Join(err, store.Close())
+	}
+	if err := l.page(stages, listen, password); err != nil {
+		return errors.Join(err, store.Close())
+	}
+	err = g.Run(l.ctx)
+	stop()
+	return errors.Join(err, l.group.Wait(), store.Close())
+}
+
+// connect starts the simulators and the model on loopback and points the config at them.
+func (l *laboratory) connect(s labStages) error {
+	p := &l.cfg.Platforms
+	for _, server := range []struct {
+		url     *string
+		path    string
+		handler http.Handler
+	}{
+		{&p.Telegram.APIURL, "", s.telegram.Handler()},
+		{&p.Slack.APIURL, "/api/", s.slack.Handler()},
+		{&p.Discord.APIURL, "", s.discord.Handler()},
+	} {
+		address, err := l.serve("127.0.0.1:0", always(server.handler))
+		if err != nil {
+			return err
+		}
+		*server.url = "http://" + address + server.path
+	}
+	if l.cfg.Model.Name == "" {
+		address, err := l.serve("127.0.0.1:0", always(demo.New(demo.Options{Window: l.cfg.Model.Window})))
+		if err != nil {
+			return err
+		}
+		l.cfg.Model.BaseURL, l.cfg.Model.Name = "http://"+address+"/v1", demo.ModelName
+	}
+	return nil
+}
+
+// always is a handler that does not need to know its address.
+func always(h http.Handler) func(string) http.Handler {
+	return func(string) http.Handler { return h }
+}
+
+// serve serves what handler makes for the address until the lab ends, and returns the address.
+func (l *laboratory) serve(listen string, handler func(address string) http.Handler) (string, error) {
+	listener, err := net.Listen("tcp", listen)
+	if err != nil {
+		return "", fmt.Errorf("listen on %s: %w", listen, err)
+	}
+	server := &http.Server{Handler: handler(listener.Addr().String()), ReadHeaderTimeout: 10 * time.Second}
+	l.group.Go(func() error {
+		stop := context.AfterFunc(l.ctx, func() { _ = server.Close() })
+		defer stop()
+		if err := server.Serve(listener); l.ctx.Err() == nil {
+			return err
+		}
+		return nil
+	})
+	return listener.Addr().String(), nil
+}
+
+// page serves the lab's page and prints its address.
+func (l *laboratory) page(s labStages, listen, password string) error {
+	token := rand.Text()
+	address, err := l.serve(listen, func(address string) http.Handler {
+		return labpage.New(labpage.Config{
+			Listen: address, Token: token, Password: password, Panes: s.panes(), Suggestions: demo.Suggestions(),
+		})
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(l.stdout, "\nTalaria lab: three simulated platforms, the real gateway, the model %q.\n", l.cfg.Model.Name)
+	fmt.Fprintf(l.stdout, "Open this page:\n\n  http://%s/?token=%s\n\n", address, token)
+	fmt.Fprintf(l.stdout, "Work happens in %s and is deleted at the end. Ctrl-C stops.\n", l.cfg.DataDir)
+	return nil
+}

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+)
+
+// TestLogRedacts: no secret comes through the log, wherever it stands: message, attribute, error, group.
+func TestLogRedacts(t *testing.T) {
+	secrets := []string{
+		"my-own-secret-value",
+		"7000000001:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw",
+		"xoxb-" + "1234567890-abcdefghij", "xapp-" + "1-A1-2-abcdef", "sk-" + "proj-abcdefghijklmnop",
+		"MTAwMDAwMDAwMDAwMDAwMDAw." + "GabcdE." + "abcdefghijklmnopqrstuvwxyz0123456789ab",
+	}
+	for _, format := range []string{"text", "json"} {
+		var b bytes.Buffer
+		log := newLogger(&b, LogConfig{Level: "debug", Format: format}, newRedactor("my-own-secret-value", ""))
+		for _, s := range secrets {
+			log.Info("message with "+s, "value", s, "error", errors.New(`Post "https://api.telegram.org/bot`+s+`/getUpdates"`))
+			log.With("kept", s).WithGroup("g").Info("x", slog.Group("inner", "value", s))
+		}
+		for _, s := range secrets {
+			if strings.Contains(b.String(), s) {
+				t.Errorf("%s: %q is in the log:\n%s", format, s, b.String())
+			}
+		}
+		if !strings.Contains(b.String(), "[redacted]") {
+			t.Error("nothing was redacted")
+		}
+	}
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/talaria-agent/talaria/sessions"
+	"github.com/talaria-agent/talaria/sessions/bolt"
+)
+
+// run connects to the real platforms and works until it is told to stop.
+func run(ctx context.Context, args []string, stderr io.Writer) error {
+	f := flags("run", stderr)
+	path := f.String("config", "", "config file (default: config.toml, if there is one)")
+	if err := parse(f, args); err != nil {
+		return err
+	}
+	cfg, warnings, err := loadConfig(findConfig(*path), os.Getenv)
+	if err != nil {
+		return err
+	}
+	log := newLogger(stderr, cfg.Log, newRedactor(cfg.secrets()...))
+	for _, w := range warnings {
+		log.Warn(w)
+	}
+	adapters, err := wireAdapters(cfg.Platforms, log)
+	if err != nil {
+		return err
+	}
+	store, err := openStore(cfg)
+	if err != nil {
+		return err
+	}
+	g, err := wireGateway(cfg, store, adapters, nil, log)
+	if err != nil {
+		return errors.Join(err, store.Close())
+	}
+	if a := cfg.access(); len(a.Users["telegram"])+len(a.Users["slack"])+len(a.Users["discord"]) == 0 {
+		log.Warn("nobody may use this bot yet: write to it, and add the id that it tells you to access.users")
+	}
+	log.Info("talaria starts", "version", version(), "data", cfg.DataDir, "model", cfg.Model.Name)
+	group, ctx := errgroup.WithContext(ctx)
+	ctx, stop := context.WithCancel(ctx)
+	group.Go(func() error {
+		defer stop()
+		return g.Run(ctx)
+	})
+	if cfg.HTTP.Listen != "" {
+		group.Go(func() error { return serveHTTP(ctx, cfg.HTTP.Listen, healthHandler(adapters)) })
+	}
+	err = errors.Join(group.Wait(), store.Close())
+	log.Info("talaria has stopped")
+	return err
+}
+
+// openStore opens the database in the data folder, which only its owner may read.
+func openStore(cfg Config) (*bolt.Store, error) {
+	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the data folder: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(cfg.database()), 0o700); err != nil {
+		return nil, fmt.Errorf("make the data folder: %w", err)
+	}
+	store, err := bolt.Open(cfg.database())
+	if errors.Is(err, sessions.ErrInUse) {
+		return nil, fmt.Errorf("%s: %w Stop it first, or name another data_dir", cfg.database(), err)
+	}
+	return store, err
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/talaria-agent/talaria/gateway"
+	"github.com/talaria-agent/talaria/loop"
+	"github.com/talaria-agent/talaria/loop/openai"
+	"github.com/talaria-agent/talaria/platforms"
+	"github.com/talaria-agent/talaria/platforms/discord"
+	"github.com/talaria-agent/talaria/platforms/slack"
+	"github.com/talaria-agent/talaria/platforms/telegram"
+	"github.com/talaria-agent/talaria/sessions"
+	"github.com/talaria-agent/talaria/tools"
+	"github.com/talaria-agent/talaria/tools/files"
+	"github.com/talaria-agent/talaria/tools/terminal"
+)
+
+// grace is how long a shutdown waits for turns to reach a safe point, and then for answers to leave.
+const grace = 10 * time.Second
+
+// wireAdapters makes the adapters of all platforms that have a token.
+func wireAdapters(cfg PlatformsConfig, log *slog.Logger) ([]platforms.Adapter, error) {
+	var all []platforms.Adapter
+	if t := cfg.Telegram; t.Token != "" {
+		a, err := telegram.New(telegram.Config{Token: t.Token, APIURL: t.APIURL, Log: log})
+		if err != nil {
+			return nil, fmt.Errorf("platforms.telegram: %w", err)
+		}
+		all = append(all, a)
+	}
+	if s := cfg.Slack; s.BotToken != "" {
+		a, err := slack.New(slack.Config{BotToken: s.BotToken, AppToken: s.AppToken, APIURL: s.APIURL, Log: log})
+		if err != nil {
+			return nil, fmt.Errorf("platforms.slack: %w", err)
+		}
+		all = append(all, a)
+	}
+	if d := cfg.Discord; d.Token != "" {
+		a, err := discord.New(discord.Config{Token: d.Token, APIURL: d.APIURL, GatewayURL: d.GatewayURL, Log: log})
+		if err != nil {
+			return nil, fmt.Errorf("platforms.discord: %w", err)
+		}
+		all = append(all, a)
+	}
+	if len(all) == 0 {
+		return nil, errors.New(`no platform has a token, so there is nothing to connect to.
+Set at least one, in config.toml (see config.toml.example) or in the environment:
+  TELEGRAM_BOT_TOKEN
+  SLACK_BOT_TOKEN and SLACK_APP_TOKEN
+  DISCORD_BOT_TOKEN
+To try everything without an account: talaria lab`)
+	}
+	return all, nil
+}
+
+// wireTools makes the tools of the configured toolsets.
+func wireTools(cfg ToolsConfig) (*tools.Registry, error) {
+	var all []tools.Tool
+	for _, set := range []struct {
+		name string
+		make func() ([]tools.Tool, error)
+	}{{"files", files.New}, {"terminal", terminal.New}} {
+		if !slices.Contains(cfg.Toolsets, set.name) {
+			continue
+		}
+		made, err := set.make()
+		if err != nil {
+			return nil, fmt.Errorf("toolset %s: %w", set.name, err)
+		}
+		all = append(all, made...)
+	}
+	return tools.NewRegistry(all...)
+}
+
+// wireGateway joins everything. newWork, if not nil, fills the work folder of a new conversation.
+func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter, newWork func(string) error, log *slog.Logger) (*gateway.Gateway, error) {
+	if cfg.Model.Name == "" {
+		return nil, errors.New("no model is named: set model.name in config.toml, or TALARIA_MODEL")
+	}
+	model, err := openai.New(openai.Config{BaseURL: cfg.Model.BaseURL, APIKey: cfg.Model.APIKey, Model: cfg.Model.Name})
+	if err != nil {
+		return nil, fmt.Errorf("model: %w", err)
+	}
+	registry, err := wireTools(cfg.Tools)
+	if err != nil {
+		return nil, err
+	}
+	work, err := filepath.Abs(cfg.work())
+	if err != nil {
+		return nil, err
+	}
+	workspace := cfg.Tools.Workspace
+	if workspace != "" {
+		if workspace, err = filepath.Abs(workspace); err != nil {
+			return nil, err
+		}
+	}
+	var policy tools.Policy
+	if cfg.Tools.Approval == "ask" {
+		policy = tools.AskByRisk{tools.Executes}
+	}
+	limits := loop.DefaultLimits()
+	limits.MaxTurns, limits.MaxTokens, limits.MaxToolCalls = cfg.Loop.MaxTurns, cfg.Loop.MaxTokens, cfg.Loop.MaxToolCalls
+	limits.Timeout = time.Duration(cfg.Loop.TimeoutSeconds) * time.Second
+	limits.RepeatThreshold = cfg.Loop.RepeatThreshold
+	limits.ResultHead, limits.ResultTail = cfg.Context.ToolResultHead, cfg.Context.ToolResultTail
+	limits.MaxOutput = cfg.Model.MaxOutput
+	compressor := loop.NewCompressor(model, cfg.Model.Window, cfg.Model.MaxOutput)
+	return gateway.New(gateway.Config{
+		Access: cfg.access(), Workers: cfg.Gateway.Workers, Busy: cfg.Gateway.Busy, Debounce: cfg.Gateway.Debounce,
+		Window: cfg.Model.Window, MaxOutput: cfg.Model.MaxOutput, CompressAt: cfg.Gateway.CompressAt,
+		Progress: cfg.Progress.Mode, EditEvery: cfg.Progress.EditInterval, WorkRoot: work, Workspace: workspace, NewWork: newWork,
+		Grace: grace,
+	}, gateway.Parts{
+		Store: store, Adapters: adapters, Tools: registry, Compressor: compressor, Log: log,
+		Runner: &loop.Runner{Model: model, Limits: limits, Policy: policy, Compressor: compressor, Log: log},
+	})
+}
