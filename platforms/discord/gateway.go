@@ -110,8 +110,11 @@ func (a *Adapter) permission(ctx context.Context) (*url.URL, error) {
 	}
 }
 
-// canResume tells whether the session outlived the end of its connection. A session that never got as far as READY or
-// RESUMED is given up: so a refused IDENTIFY shows its close code again, where it is seen.
+// resumeAttempts is how often a session is tried again before a new one is started.
+const resumeAttempts = 5
+
+// canResume tells whether the session outlived the end of its connection. That a connection could not be made at all
+// says nothing about the session.
 func (l *link) canResume(end error) bool {
 	var closed closedError
 	switch {
@@ -119,11 +122,13 @@ func (l *link) canResume(end error) bool {
 		return false
 	case errors.As(end, &closed):
 		switch closed.code {
-		case 1000, 1001, 4003, 4007, 4009:
+		case 1000, 1001, 4003, 4005, 4007, 4009:
 			return false
 		}
 	}
-	return l.isConnected()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.begun && l.attempts < resumeAttempts
 }
 
 // fatalEnd tells whether only the operator can cure what ended the connection.

@@ -82,6 +82,30 @@ func TestFirstFrames(t *testing.T) {
 	}
 }
 
+// TestNetworkDown takes the network away for a while: the session is resumed when it comes back in time.
+func TestNetworkDown(t *testing.T) {
+	for _, c := range []struct {
+		down    time.Duration
+		resumes bool
+	}{{10 * time.Second, true}, {time.Hour, false}} {
+		synctest.Test(t, func(t *testing.T) {
+			r := start(t, simulator.Options{})
+			r.offline.Store(true)
+			r.sim.CloseSockets(0)
+			time.Sleep(time.Second)
+			r.say(sim.Say{User: ann, Chat: dm, Text: "missed"})
+			time.Sleep(c.down)
+			r.offline.Store(false)
+			time.Sleep(2 * time.Minute)
+			if got := r.take(); (len(got) == 1) != c.resumes || (r.sim.Resumed() == 1) != c.resumes {
+				t.Errorf("after %s: %d updates, resumed %d times", c.down, len(got), r.sim.Resumed())
+			}
+			r.say(sim.Say{User: ann, Chat: dm, Text: "hello"})
+			one[*platforms.Message](r)
+		})
+	}
+}
+
 // TestSilentGateway lets the gateway accept the IDENTIFY and say nothing more.
 func TestSilentGateway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

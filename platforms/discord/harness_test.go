@@ -3,8 +3,10 @@ package discord
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,6 +32,7 @@ type rig struct {
 	sim     *simulator.Server
 	adapter *Adapter
 	net     *memnet.Listener
+	offline atomic.Bool // no connection can be made
 
 	mu      sync.Mutex
 	updates []platforms.Update
@@ -67,12 +70,19 @@ func prepare(t *testing.T, opts simulator.Options) *rig {
 	r.sim.AddChat(sim.Chat{ID: dm, Kind: "dm", Members: []string{ann}})
 	r.sim.AddChat(sim.Chat{ID: general, Kind: "channel", Title: "general", Members: []string{ann, bob}})
 	r.sim.AddChat(sim.Chat{ID: forum, Kind: "forum", Title: "help", Members: []string{ann, bob}})
-	adapter, err := New(Config{Token: token, APIURL: "http://discord.test", Dial: r.net.Dial})
+	adapter, err := New(Config{Token: token, APIURL: "http://discord.test", Dial: r.dial})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.adapter = adapter
 	return r
+}
+
+func (r *rig) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if r.offline.Load() {
+		return nil, errors.New("network is unreachable")
+	}
+	return r.net.Dial(ctx, network, address)
 }
 
 // run starts the adapter; it is stopped, and waited for, by the returned function and at the end of the test.

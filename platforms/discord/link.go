@@ -36,6 +36,8 @@ type link struct {
 	interval  time.Duration
 	lastAck   time.Time
 	connected bool // READY or RESUMED came on this connection
+	attempts  int  // connections in a row on which neither came
+	begun     bool // READY came once: there is a session
 }
 
 // newLink makes a session that will identify itself at the given gateway.
@@ -128,12 +130,13 @@ func hostPort(u *url.URL) string {
 	return u.Host + ":80"
 }
 
-// keep connects, or resumes, and returns why the connection ended. ready is called once it stands.
+// keep connects, or resumes, and returns why the connection ended.
 func (l *link) keep(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	l.mu.Lock()
 	l.ctx, l.gate, l.connected, l.interval, l.lastAck = ctx, nil, false, 0, time.Time{}
+	l.attempts++
 	l.mu.Unlock()
 	select { // a word about the connection before
 	case <-l.down:
@@ -249,7 +252,7 @@ func (l *link) ready(data json.RawMessage) {
 
 func (l *link) resumed() {
 	l.mu.Lock()
-	l.connected = true
+	l.connected, l.begun, l.attempts = true, true, 0
 	l.mu.Unlock()
 	l.acknowledged()
 }

@@ -111,9 +111,7 @@ const (
 // flagVoice marks a voice message.
 const flagVoice = 1 << 13
 
-// name is what the platform shows for the author of a message.
-func (m *wireMessage) name() string { return m.Author.name(m.Member.Nick) }
-
+// name is what the platform shows for a person, who may have a nickname in a guild.
 func (u wireUser) name(nick string) string {
 	for _, n := range []string{nick, u.GlobalName} {
 		if n != "" {

@@ -25,7 +25,6 @@ func (p *problem) Error() string { return fmt.Sprintf("%d %s (%d)", p.status, p.
 var (
 	errUnauthorized       = &problem{status: 401, code: 0, message: "401: Unauthorized"}
 	errNotFound           = &problem{status: 404, code: 0, message: "404: Not Found"}
-	errMethodNotAllowed   = &problem{status: 405, code: 0, message: "405: Method Not Allowed"}
 	errUnknownApplication = &problem{status: 404, code: 10002, message: "Unknown Application"}
 	errUnknownChannel     = &problem{status: 404, code: 10003, message: "Unknown Channel"}
 	errUnknownMessage     = &problem{status: 404, code: 10008, message: "Unknown Message"}

@@ -185,6 +185,8 @@ func TestInteractionDeadline(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			cl.s.mu.Lock()
+			defer cl.s.mu.Unlock()
 			for id, i := range cl.s.interactions {
 				if !i.answered {
 					path = "/interactions/" + id + "/" + i.token + "/callback"
