@@ -190,11 +190,11 @@ func TestACommitDoesNotCostTheHistory(t *testing.T) {
 		return most
 	}
 	short := worst(0, 200)
-	for i := 200; i < 3000; i++ {
+	for i := 200; i < 1200; i++ {
 		turn(i)
 	}
-	long := worst(3000, 3200)
-	t.Logf("bytes a turn at most: %d with 200 turns of history, %d with 3,000", short, long)
+	long := worst(1200, 1400)
+	t.Logf("bytes a turn at most: %d with 200 turns of history, %d with 1,200", short, long)
 	if long > 2*short { // the trees get one level higher
 		t.Fatalf("a turn writes %d bytes with a long history and %d with a short one", long, short)
 	}

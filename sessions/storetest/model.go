@@ -35,8 +35,9 @@ func againstModel(t *testing.T, open func(t *testing.T) Harness) {
 			"mark":    m.mark,
 			"prune":   m.prune,
 			"reopen":  m.reopen,
-			"":        m.check,
+			"read":    m.check,
 		})
+		m.check(rt)
 	})
 }
 

@@ -22,7 +22,7 @@ func nothingThere(t *testing.T, h Harness) {
 // readMany reads more than an engine takes in one step.
 func readMany(t *testing.T, h Harness) {
 	s := h.Store
-	const n = 300
+	const n = 150
 	items, rows, names := numbered[sessions.ItemID]("i", n), numbered[sessions.RowID]("r", n), numbered("text ", n)
 	accept(t, s, "k", items...)
 	var records []sessions.Record
@@ -47,7 +47,7 @@ func readMany(t *testing.T, h Harness) {
 	diff(t, "records", c.Records, all)
 	diff(t, "pending of the key", itemIDs(c.Pending), items)
 
-	// A failed row in the middle, and forgetting in bulk.
+	// Forgetting in bulk.
 	r := said("end")
 	r.Consumed = items
 	write(t, s, "k", r)

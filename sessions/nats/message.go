@@ -1,0 +1,42 @@
+package nats
+
+import (
+	"encoding/base64"
+	"encoding/json"
+
+	"github.com/talaria-agent/talaria/sessions"
+)
+
+// message is what is published; exactly one of the pointers, or Record, is set.
+type message struct {
+	Key    sessions.Key    `json:"key,omitempty"` // of a record or a lease
+	Record json.RawMessage `json:"record,omitempty"`
+	Lease  *lease          `json:"lease,omitempty"`
+	Item   *sessions.Item  `json:"item,omitempty"`
+	Mark   *sessions.Mark  `json:"mark,omitempty"`
+	Forget *forget         `json:"forget,omitempty"`
+}
+
+// lease gives the conversation to its owner; its epoch is the sequence of the message. Released
+// takes the current one back.
+type lease struct {
+	Owner    string `json:"owner"`
+	Released bool   `json:"released,omitempty"`
+}
+
+// forget names the item or the row that is forgotten. It replaces all earlier messages of its subject.
+type forget struct {
+	Item sessions.ItemID `json:"item,omitempty"`
+	Row  sessions.RowID  `json:"row,omitempty"`
+}
+
+// subjects builds the subjects of a stream.
+type subjects struct{ name string }
+
+func (s subjects) all() string                    { return s.name + ".>" }
+func (s subjects) item(id sessions.ItemID) string { return s.name + ".item." + token(string(id)) }
+func (s subjects) log(key sessions.Key) string    { return s.name + ".log." + token(string(key)) }
+func (s subjects) row(id sessions.RowID) string   { return s.name + ".row." + token(string(id)) }
+
+// token makes any name a part of a subject.
+func token(name string) string { return base64.RawURLEncoding.EncodeToString([]byte(name)) }
