@@ -150,14 +150,23 @@ func explainValue(name string, schema *jsonschema.Schema, value any) *problem {
 	if err = resolved.Validate(value); err == nil {
 		return nil
 	}
-	p := &problem{Argument: name, Problem: plainCause(err), Expected: describe(schema)}
-	if got := kindOf(value); !slices.Contains(kinds(schema), got) && len(kinds(schema)) > 0 {
-		p.Problem = "it is of type " + got
+	p := &problem{Argument: name, Expected: describe(schema)}
+	written := prefix(compact(value), excerptSize)
+	_, isNumber := value.(float64)
+	kind, wanted := kindOf(value), kinds(schema)
+	fits := len(wanted) == 0 || slices.Contains(wanted, kind) || kind == "integer" && slices.Contains(wanted, "number")
+	switch {
+	case !fits:
+		p.Problem = "it is of type " + kind
+	case len(schema.Enum) > 0:
+		p.Problem = written + " is not one of the possible values"
+	case isNumber && (schema.Minimum != nil || schema.Maximum != nil):
+		p.Problem = written + " is out of range"
+	default:
+		p.Problem = plainCause(err)
 	}
 	if fix := nearMiss(schema, value); fix != nil {
 		p.Fix = "write " + compact(fix)
-	} else if len(schema.Enum) > 0 {
-		p.Problem = fmt.Sprintf("%s is not one of the possible values", prefix(compact(value), excerptSize))
 	}
 	return p
 }
@@ -233,6 +242,7 @@ func describe(schema *jsonschema.Schema) string {
 	return strings.Join(parts, "; ")
 }
 
+// kinds returns the types that a schema accepts, but for null, which stands only for a list that is left out.
 func kinds(schema *jsonschema.Schema) []string {
 	if schema.Type != "" {
 		return []string{schema.Type}
@@ -240,8 +250,7 @@ func kinds(schema *jsonschema.Schema) []string {
 	return slices.DeleteFunc(slices.Clone(schema.Types), func(s string) bool { return s == "null" })
 }
 
-// kindOf returns the JSON type of a decoded value; a whole number is both an integer and a number, so the answer
-// follows what it could be.
+// kindOf returns the JSON type of a decoded value, integer for a whole number.
 func kindOf(value any) string {
 	switch v := value.(type) {
 	case nil:

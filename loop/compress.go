@@ -24,9 +24,10 @@ const (
 	defaultWindow  = 128_000
 	maxIneffective = 2
 	summaryTries   = 2
-	summaryTimeout = 2 * time.Minute // of one try
-	minMiddle      = 500             // tokens; less is not worth a summary
-	maxFirst       = 2_000           // tokens of each message of the first exchange
+	summaryTimeout = 2 * time.Minute  // of one try
+	summaryWait    = 15 * time.Second // between two; a person waits meanwhile
+	minMiddle      = 500              // tokens; less is not worth a summary
+	maxFirst       = 2_000            // tokens of each message of the first exchange
 )
 
 // Compressor makes a session's ledger shorter: the first exchange and the newest messages stay, what lies between
@@ -118,10 +119,7 @@ func (c *Compressor) compress(ctx context.Context, s *sessions.Session, maxResul
 // summarise returns the summary of the plan's middle, the earlier one included, and whether a model wrote it.
 func (c *Compressor) summarise(ctx context.Context, plan layout, size int) (text string, byModel bool, err error) {
 	limit := min(max(size/5, 2_000), max(min(c.window/20, 12_000), 500))
-	for try := range summaryTries {
-		if c.model == nil {
-			break
-		}
+	for try := 1; c.model != nil && try <= summaryTries; try++ {
 		text, err := c.ask(ctx, plan, limit)
 		if err == nil {
 			return text, true, nil
@@ -129,10 +127,12 @@ func (c *Compressor) summarise(ctx context.Context, plan layout, size int) (text
 		if ctx.Err() != nil {
 			return "", false, context.Cause(ctx)
 		}
-		c.log().Warn("no summary from the model", "try", try+1, "err", err)
-		if !ModelClass(err).Retryable() {
+		c.log().Warn("no summary from the model", "try", try, "err", err)
+		wait := backoff(err, try)
+		if !ModelClass(err).Retryable() || try == summaryTries || wait > summaryWait {
 			break
 		}
+		pause(ctx, wait)
 	}
 	return digest(plan), false, nil
 }

@@ -166,17 +166,16 @@ func (t *turn) recover(ctx context.Context) signal {
 	if class == ModelTooLong && !t.compressed {
 		return t.shorten(ctx)
 	}
-	wait := t.backoff()
+	wait := backoff(t.err, t.tries)
 	if !class.Retryable() || t.tries >= t.limits.RetryModel || wait > longestWait {
 		return t.giveUp(EndModelFailed, t.err)
 	}
 	t.emit(Retrying{Class: class, Attempt: t.tries, Wait: wait})
-	select {
-	case <-time.After(wait):
-		return retry
-	case <-ctx.Done():
-		return halted(ctx)
+	pause(ctx, wait)
+	if on := halted(ctx); on != "" {
+		return on
 	}
+	return retry
 }
 
 func (t *turn) giveUp(reason EndReason, err error) signal {
@@ -204,13 +203,21 @@ func (t *turn) shorten(ctx context.Context) signal {
 	return retry
 }
 
-// backoff returns how long to wait before the next try: what the provider asked for, otherwise twice as long each time,
-// between half and the whole of it, so that turns which failed together do not come back together.
-func (t *turn) backoff() time.Duration {
+// backoff returns how long to wait after the n-th failed try: what the provider asked for, otherwise twice as long each
+// time, between half and the whole of it, so that turns which failed together do not come back together.
+func backoff(err error, try int) time.Duration {
 	var e *ModelError
-	if errors.As(t.err, &e) && e.Wait > 0 {
+	if errors.As(err, &e) && e.Wait > 0 {
 		return e.Wait
 	}
-	full := min(backoffBase<<min(t.tries-1, 10), backoffCap)
+	full := min(backoffBase<<min(try-1, 10), backoffCap)
 	return full/2 + rand.N(full/2)
+}
+
+// pause waits, unless the context ends first.
+func pause(ctx context.Context, wait time.Duration) {
+	select {
+	case <-time.After(wait):
+	case <-ctx.Done():
+	}
 }

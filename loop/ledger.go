@@ -136,6 +136,9 @@ func (r *repairer) user(m sessions.Message) {
 func (r *repairer) assistant(m sessions.Message) {
 	results := r.results()
 	calls, written := r.calls(m.ToolCalls)
+	if m.ToolCallID != "" {
+		r.report.add("removed a result's field from an assistant message")
+	}
 	clean := sessions.Message{Role: sessions.RoleAssistant, Text: m.Text, ToolCalls: calls}
 	if clean.Blank() {
 		r.report.add("dropped an empty assistant message")

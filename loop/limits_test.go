@@ -143,3 +143,23 @@ func TestTokensCountWhatTheTurnAdds(t *testing.T) {
 		t.Errorf("outcome: %+v", o)
 	}
 }
+
+// TestClockGoesOnBehindAnApproval: only the waiting itself does not count.
+func TestClockGoesOnBehindAnApproval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &sleeper{spec: tools.Spec{Name: "sleep", Risk: tools.Executes}}
+		r := &loop.Runner{
+			Limits: loop.Limits{Timeout: time.Minute}, Policy: tools.AskByRisk{tools.Executes},
+			Approver: &approver{after: time.Hour, decision: tools.Decision{Allowed: true}},
+		}
+		j := newJournal(t, "go")
+		began := time.Now()
+		o, _ := play(t, j, r, registry(t, tool(t, s.spec, s.call)), sleeps("40s", "40s"), modeltest.Text("So far."))
+		if took := time.Since(began) - 2*time.Hour; o.Reason != loop.EndTimeout || took != time.Minute {
+			t.Errorf("outcome after %v: %+v", took, o)
+		}
+		if diff := cmp.Diff([]sessions.Outcome{sessions.OutcomeOK, sessions.OutcomeTimedOut}, j.outcomes()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}

@@ -48,15 +48,13 @@ type transition struct {
 	to   State
 }
 
-var (
-	beforeGrace = &guard{"no grace call yet", func(t *turn) bool { return t.ending == "" }}
-	graceBegins = &guard{"the grace call begins", func(t *turn) bool { return t.ending != "" && !t.graceUsed }}
-)
+// beforeGrace: no end condition has been found yet, so tools and further rounds are possible.
+var beforeGrace = &guard{"no end condition yet", func(t *turn) bool { return t.ending == "" }}
 
 // transitions is the whole machine. A signal that no row answers is a bug: the turn ends with an internal error.
 //
-// Tools can only be asked for before the grace call, and only from Acting does a turn come to Observing with work done;
-// that is why the grace call happens at most once, whatever model and tools do.
+// The end condition that Observing finds leads to one more Thinking, the grace call. From there no row leads to Acting,
+// Observing or another Thinking, so there is no second one, whatever model and tools do.
 var transitions = []transition{
 	{Idle, begun, nil, Thinking},
 	{Idle, observed, nil, Observing},
@@ -76,7 +74,7 @@ var transitions = []transition{
 	{Acting, lost, nil, Done},
 
 	{Observing, goOn, beforeGrace, Thinking},
-	{Observing, exhausted, graceBegins, Thinking},
+	{Observing, exhausted, nil, Thinking},
 	{Observing, cancelled, nil, Done},
 	{Observing, lost, nil, Done},
 

@@ -35,11 +35,10 @@ type turn struct {
 	empties    int   // empty replies to the current model call
 	compressed bool  // the context was too long once and has been compressed
 
-	ending    EndReason // the end condition that holds; empty = none yet
-	graceUsed bool
-	outcome   Outcome
-	said      bool  // the model wrote the outcome's text
-	left      error // why the turn is left open; nil = it will be ended
+	ending  EndReason // the end condition that was found; empty = none yet, otherwise only the grace call is left
+	outcome Outcome
+	said    bool  // the model wrote the outcome's text
+	left    error // why the turn is left open; nil = it will be ended
 }
 
 func newTurn(r *Runner, work Turn) *turn {
@@ -75,9 +74,6 @@ func (t *turn) run(ctx context.Context) Outcome {
 			t.fail(err)
 		}
 		t.logTransition(ctx, state, on, to)
-		if state == Observing && to == Thinking && t.ending != "" {
-			t.graceUsed = true
-		}
 		state = to
 	}
 	return t.finish(ctx)

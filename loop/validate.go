@@ -139,6 +139,11 @@ func (s *toolset) validate(spec tools.Spec, arguments json.RawMessage) string {
 	if err := json.Unmarshal(arguments, &value); err != nil {
 		return unreadable(spec.Name, string(arguments))
 	}
+	for name, v := range value { // many models write null for an argument that they leave out
+		if v == nil && spec.Schema.Properties[name] != nil && !slices.Contains(spec.Schema.Required, name) {
+			delete(value, name)
+		}
+	}
 	err = resolved.Validate(value)
 	if err == nil {
 		return ""
