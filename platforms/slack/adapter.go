@@ -9,6 +9,9 @@
 // overtakes. A button or command that the sink has not taken after one second is acknowledged first, since Slack shows
 // the person an error after three.
 //
+// The app needs Socket Mode, interactivity, the events app_mention, message.channels, message.groups, message.im and
+// message.mpim, the scopes that Check compares, and, for slash commands, one of its own with the scope commands.
+//
 // It never retries a post whose outcome it does not know, never lets a text ping anybody, never writes a token into an
 // error or a log, and never decides who may talk to the bot.
 package slack

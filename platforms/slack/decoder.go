@@ -194,9 +194,10 @@ func (d decoder) address(kind platforms.ChatKind, channel, ts, thread string) pl
 	return to
 }
 
-// kindOf tells direct messages from the rest, where everything is a thread. Ids of direct messages begin with D.
+// kindOf tells direct messages from the rest, where everything is a thread. Their ids begin with D, and not every event
+// carries a channel type.
 func kindOf(channelType, channel string) platforms.ChatKind {
-	if channelType == "im" || channelType == "" && strings.HasPrefix(channel, "D") {
+	if channelType == "im" || strings.HasPrefix(channel, "D") {
 		return platforms.Direct
 	}
 	return platforms.Thread

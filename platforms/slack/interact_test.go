@@ -54,6 +54,27 @@ func TestButton(t *testing.T) {
 	})
 }
 
+// A button on a message of ours that opened a thread belongs to that thread.
+func TestButtonAtTheTopLevel(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, b *bench) {
+		for _, chat := range []string{room, dm} {
+			id := b.post(in(chat, ""), platforms.Outgoing{Text: "?", Buttons: [][]platforms.Button{{{Label: "Go", Data: "g"}}}})
+			b.say(sim.Say{User: ada, Chat: chat, Thread: id, Text: "hm"})
+			b.got()
+			if _, err := b.sim.Press(ada, chat, id, "g"); err != nil {
+				t.Fatal(err)
+			}
+			want := in(chat, id)
+			if chat == dm {
+				want.Thread = ""
+			}
+			if got := b.got(); len(got) != 1 || got[0].(*platforms.ButtonPressed).Address != want {
+				t.Errorf("got %+v, want a press at %v", got, want)
+			}
+		}
+	})
+}
+
 func TestButtonIsAcknowledgedBeforeASlowSink(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		b.sink = func(ctx context.Context, u platforms.Update) (platforms.Receipt, error) {

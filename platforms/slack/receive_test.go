@@ -284,3 +284,38 @@ func TestNamesNeverHoldAMessageBack(t *testing.T) {
 		}
 	})
 }
+
+func TestOverloadLeavesEventsToSlack(t *testing.T) {
+	in := newIntake(&Adapter{}, nil)
+	ctx, stop := context.WithCancel(t.Context())
+	stop() // lanes drop what they have
+	release := make(chan struct{})
+	in.sink = func(context.Context, platforms.Update) (platforms.Receipt, error) {
+		<-release
+		return platforms.Receipt{}, nil
+	}
+	in.queued = mostQueued
+	one := delivery{decoded: decoded{update: &platforms.ButtonPressed{}}, ack: func(any) {}}
+	if in.put(ctx, one) {
+		t.Error("one more was queued than fits")
+	}
+	in.queued--
+	if !in.put(ctx, one) {
+		t.Error("the last place was refused")
+	}
+	close(release)
+	in.wait()
+	if in.queued != mostQueued-1 {
+		t.Errorf("%d are queued at the end, want %d", in.queued, mostQueued-1)
+	}
+}
+
+func TestNamesAreBounded(t *testing.T) {
+	n := newNames(nil)
+	for i := range 2 * mostNames {
+		n.keep(fmt.Sprint("U", i), name{text: "x"})
+	}
+	if len(n.known) != mostNames {
+		t.Errorf("%d names are kept", len(n.known))
+	}
+}

@@ -32,7 +32,7 @@ func (a *Adapter) Run(ctx context.Context, sink platforms.Sink) error {
 	retry := backoff.NewExponentialBackOff()
 	retry.InitialInterval, retry.MaxInterval = retryFirst, retryMost
 	who, err := a.identify(ctx, retry)
-	if err != nil {
+	if who == nil {
 		return err
 	}
 	d := decoder{team: who.TeamID, bot: who.UserID, text: reader{bot: who.UserID, name: who.User}}
@@ -67,7 +67,7 @@ func (a *Adapter) identify(ctx context.Context, retry *backoff.ExponentialBackOf
 			return who, nil
 		}
 		if ctx.Err() != nil {
-			return &slack.AuthTestResponse{}, nil
+			return nil, nil
 		}
 		if platforms.ClassOf(err) == platforms.Fatal {
 			return nil, err

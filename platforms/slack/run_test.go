@@ -37,6 +37,47 @@ func TestReconnects(t *testing.T) {
 	}
 }
 
+func TestLostConnectionComesBackAtOnce(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, b *bench) {
+		time.Sleep(time.Hour)
+		b.sim.Drop()
+		b.say(sim.Say{User: ada, Chat: dm, Text: "still there?"})
+		if m := b.message(); m.Text != "still there?" {
+			t.Errorf("got %+v", m)
+		}
+	})
+}
+
+// Connections that die young must not become a storm: opening one is what Slack limits most.
+func TestShortLivedConnectionsBackOff(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, b *bench) {
+		for range 3600 {
+			time.Sleep(time.Second)
+			b.sim.Drop()
+		}
+		if n := b.sim.Opened(); n < 30 || n > 130 {
+			t.Errorf("%d connections in an hour", n)
+		}
+		time.Sleep(2 * time.Minute)
+		b.say(sim.Say{User: ada, Chat: dm, Text: "over?"})
+		if m := b.message(); m.Text != "over?" {
+			t.Errorf("got %+v", m)
+		}
+	})
+}
+
+func TestSwitchedOffFromTheStartIsFatal(t *testing.T) {
+	inBubble(t, func(b *bench) { b.sim.Disconnect("link_disabled") }, func(t *testing.T, b *bench) {
+		time.Sleep(time.Second)
+		wantClass(t, <-b.ended, platforms.Fatal)
+		b.stop()
+		b.stop = nil
+		if n := b.sim.Opened(); n != 1 {
+			t.Errorf("%d connections were tried", n)
+		}
+	})
+}
+
 func TestSwitchedOffIsFatal(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, b *bench) {
 		b.sim.Disconnect("link_disabled")

@@ -210,6 +210,15 @@ func (h *hub) disconnect(reason string) {
 	h.links = nil
 }
 
+func (h *hub) drop() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for l := range h.open {
+		l.end()
+	}
+	h.links = nil
+}
+
 func (h *hub) deafen() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -142,6 +142,9 @@ func (s *Server) Violations() []string {
 // "too_many_websockets".
 func (s *Server) Disconnect(reason string) { s.hub.disconnect(reason) }
 
+// Drop cuts every connection without a word, as a lost network does.
+func (s *Server) Drop() { s.hub.drop() }
+
 // Deafen makes the present connections silent while they stay open: no events, no pings, no ear for acknowledgements.
 func (s *Server) Deafen() { s.hub.deafen() }
 

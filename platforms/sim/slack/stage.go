@@ -27,7 +27,7 @@ func (s *Server) AddChat(c sim.Chat) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.chats[c.ID] = &chat{Chat: c, statuses: map[string]status{}}
+	s.chats[c.ID] = newChat(c)
 }
 
 // Say writes a message as a person. "@Name" of somebody in the workspace, "@here", "@channel" and addresses become what

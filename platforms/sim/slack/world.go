@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -15,6 +16,8 @@ type chat struct {
 	archived bool
 	kicked   bool // the bot is no member
 	messages []*message
+	byTS     map[string]*message
+	answered map[string]int    // replies in a thread, by its root; roots may be gone
 	latest   int64             // microseconds of the newest ts
 	statuses map[string]status // assistant statuses by thread
 }
@@ -50,23 +53,37 @@ func (c *chat) stamp(now time.Time) string {
 	return fmt.Sprintf("%d.%06d", c.latest/1e6, c.latest%1e6)
 }
 
-func (c *chat) find(ts string) *message {
-	i := slices.IndexFunc(c.messages, func(m *message) bool { return m.ts == ts })
-	if i < 0 {
-		return nil
-	}
-	return c.messages[i]
+func newChat(c sim.Chat) *chat {
+	return &chat{Chat: c, byTS: map[string]*message{}, answered: map[string]int{}, statuses: map[string]status{}}
 }
+
+func (c *chat) find(ts string) *message { return c.byTS[ts] }
 
 func (c *chat) add(m *message) {
 	if len(c.messages) >= mostMessages {
-		c.messages = slices.Clone(c.messages[mostMessages/2:])
+		for _, old := range slices.Clone(c.messages[:mostMessages/2]) {
+			c.remove(old.ts)
+		}
 	}
 	c.messages = append(c.messages, m)
+	c.byTS[m.ts] = m
+	if m.thread != "" {
+		c.answered[m.thread]++
+	}
 }
 
 func (c *chat) remove(ts string) {
-	c.messages = slices.DeleteFunc(c.messages, func(m *message) bool { return m.ts == ts })
+	m := c.byTS[ts]
+	i, _ := slices.BinarySearchFunc(c.messages, m, func(a, b *message) int {
+		return cmp.Compare(micros(a.ts), micros(b.ts))
+	})
+	c.messages = slices.Delete(c.messages, i, i+1)
+	delete(c.byTS, ts)
+	if m.thread != "" {
+		if c.answered[m.thread]--; c.answered[m.thread] == 0 {
+			delete(c.answered, m.thread)
+		}
+	}
 }
 
 // root returns the ts of the thread that a reply to the message with this ts goes to, empty if there is none.
@@ -82,15 +99,7 @@ func (c *chat) root(ts string) string {
 	}
 }
 
-func (c *chat) replies(root string) int {
-	n := 0
-	for _, m := range c.messages {
-		if m.thread == root {
-			n++
-		}
-	}
-	return n
-}
+func (c *chat) replies(root string) int { return c.answered[root] }
 
 func (c *chat) has(user string) bool {
 	return len(c.Members) == 0 || slices.Contains(c.Members, user)
