@@ -143,7 +143,7 @@ func (t turn) close() Response {
 	b.WriteString("I may not call more tools now, so this is where it ends.")
 	if len(t.all) > 0 {
 		last := t.all[len(t.all)-1]
-		fmt.Fprintf(&b, " I made %d tool calls; the last, `%s`, answered:\n\n%s", len(t.all), last.tool, fence(last.text, 600))
+		fmt.Fprintf(&b, " I made %s; the last, `%s`, answered:\n\n%s", count(len(t.all), "tool call"), last.tool, fence(last.text, 600))
 	}
 	return Say(b.String())
 }

@@ -141,7 +141,7 @@ func TestMissingAndForbiddenTools(t *testing.T) {
 		}
 	}
 	first := ask(t, newPlanner(), allTools(), false, "loop")
-	if resp := ask(t, newPlanner(), allTools(), true, "loop", exchange(t, first, "a.txt")...); !strings.Contains(resp.Text, "1 tool calls") || !strings.Contains(resp.Text, "a.txt") {
+	if resp := ask(t, newPlanner(), allTools(), true, "loop", exchange(t, first, "a.txt")...); !strings.Contains(resp.Text, "1 tool call;") || !strings.Contains(resp.Text, "a.txt") {
 		t.Errorf("the closing answer: %+v", resp)
 	}
 }
@@ -187,7 +187,7 @@ func TestTexts(t *testing.T) {
 	say := func(asked string) string { return ask(t, p, allTools(), false, asked).Text }
 	for asked, want := range map[string]string{
 		"help": "no intelligence", "Hello!": "demonstration model", "markdown": "| planet | moons |", "echo a\nb": "a\nb",
-		"long 3": "Paragraph 3.", "what did I say?": "first message", "how long is this": "1 messages and 4 tools",
+		"long 3": "Paragraph 3.", "what did I say?": "first message", "how long is this": "1 message and 4 tools",
 		"sing `me` a song": "I do not understand `sing 'me' a song`", "thanks": "welcome",
 	} {
 		if got := say(asked); !strings.Contains(got, want) {

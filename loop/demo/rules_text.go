@@ -63,13 +63,13 @@ func recall(t turn, _ []string) Response {
 	if said == nil {
 		return Say("This is the first message of our conversation.")
 	}
-	return Say(fmt.Sprintf("Before this you said %d things:\n\n%s", len(said), strings.Join(said[max(0, len(said)-20):], "\n")))
+	return Say(fmt.Sprintf("Before this you said %s:\n\n%s", count(len(said), "thing"), strings.Join(said[max(0, len(said)-20):], "\n")))
 }
 
 // size shows what a model is sent.
 func size(t turn, _ []string) Response {
-	return Say(fmt.Sprintf("This request has %d messages and %d tools, about %d tokens in all.",
-		len(t.req.Messages), len(t.req.Tools), t.req.Tokens()))
+	return Say(fmt.Sprintf("This request has %s and %s, about %s in all.",
+		count(len(t.req.Messages), "message"), count(len(t.req.Tools), "tool"), count(t.req.Tokens(), "token")))
 }
 
 // notes stands for a summary: what people said and which tools were called, in excerpts, under the headings that the
@@ -92,6 +92,14 @@ func notes(asked string) string {
 	}
 	return "## Goal\nnone\n## Done\n" + section(called) + "\n## Facts to keep\nThese notes are by a demonstration model: excerpts, " +
 		"not a summary. People said:\n" + section(said)
+}
+
+// count returns a number of things, in words.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // fence puts a text into a block of code that it cannot end, cut to so many bytes.

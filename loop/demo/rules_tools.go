@@ -66,7 +66,7 @@ func run(t turn, args []string) Response {
 	return Say(fmt.Sprintf("I ran %s, and got:\n\n%s", quoteShort(command), fence(t.answered().text, 3000)))
 }
 
-var listedFile = regexp.MustCompile(`(?m)^(.+) \((\d+) bytes\)$`)
+var listedFile = regexp.MustCompile(`(?m)^(.+) \(\d+ bytes?\)$`)
 
 // explore takes three rounds: what is there, what is in the first few files, what follows from it.
 func explore(t turn, _ []string) Response {
@@ -83,10 +83,10 @@ func explore(t turn, _ []string) Response {
 		if calls == nil {
 			return Say("There are no files to explore. Try \"write notes.txt: something\" first. `search_files` said:\n\n" + fence(t.answered().text, 1000))
 		}
-		return t.call(fmt.Sprintf("I read %d of the files that are there.", len(calls)), calls...)
+		return t.call(fmt.Sprintf("I read %s of what is there.", count(len(calls), "file")), calls...)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "I looked at the work folder and read %d files:\n\n", len(t.results))
+	fmt.Fprintf(&b, "I looked at the work folder and read %s:\n\n", count(len(t.results), "file"))
 	for _, r := range t.results {
 		fmt.Fprintf(&b, "- `%s`: %s\n", argument(r.arguments, "path"), describe(r.text))
 	}
@@ -111,7 +111,7 @@ func describe(text string) string {
 	if lines == 0 {
 		return short(text, 100)
 	}
-	return fmt.Sprintf("%d lines, %d words; it begins with %s", lines, words, quoteShort(first))
+	return fmt.Sprintf("%s, %s; it begins with %s", count(lines, "line"), count(words, "word"), quoteShort(first))
 }
 
 // parallel makes three calls in one reply.
@@ -136,7 +136,7 @@ func rounds(t turn, args []string) Response {
 		return t.call(fmt.Sprintf("Round %d of %d.", t.rounds+1, wanted),
 			call("search_files", map[string]any{"pattern": fmt.Sprintf("round %d", t.rounds+1)}))
 	}
-	return Say(fmt.Sprintf("That were %d rounds, with a tool call each.", t.rounds))
+	return Say(fmt.Sprintf("These were %d rounds, with a tool call each.", t.rounds))
 }
 
 // repeat makes the same call for ever; the loop has to notice.

@@ -143,6 +143,14 @@ func escapes(err error) bool {
 	return errors.Is(err, errOutside) || errors.As(err, &system) && strings.Contains(system.Err.Error(), "escapes")
 }
 
+// count returns a number of things, in words: "1 line", "2 lines".
+func count[N int | int64](n N, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
 // pathOf returns the path that a call of read_file or write_file touches.
 func pathOf(arguments json.RawMessage) []string {
 	var a struct {

@@ -129,10 +129,10 @@ func TestRead(t *testing.T) {
 	b.want("read_file", `{"path":"no-end"}`, "1|one\n2|two\n[the whole file: 2 lines, 7 bytes]")
 	b.want("read_file", `{"path":"crlf"}`, "1|one\n2|two\n[the whole file: 2 lines, 10 bytes]")
 	b.want("read_file", `{"path":"empty"}`, "empty is empty.")
-	b.want("read_file", `{"path":"latin"}`, "1|caf\uFFFD\n[the whole file: 1 lines, 5 bytes]")
-	b.want("read_file", `{"path":"long"}`, "1|"+strings.Repeat("x", 1999)+" … [5 more bytes in this line]\n2|next\n[the whole file: 2 lines, 2011 bytes]")
-	b.want("read_file", `{"path":"very-long"}`, "1|"+strings.Repeat("y", 2000)+" … [198000 more bytes in this line]\n2|end\n[the whole file: 2 lines, 200005 bytes]")
-	b.want("read_file", fmt.Sprintf(`{"path":%q}`, filepath.Join(b.work, "sub/b.txt")), "1|b\n[the whole file: 1 lines, 2 bytes]")
+	b.want("read_file", `{"path":"latin"}`, "1|caf\uFFFD\n[the whole file: 1 line, 5 bytes]")
+	b.want("read_file", `{"path":"long"}`, "1|"+strings.Repeat("x", 1999)+" … [5 bytes more in this line]\n2|next\n[the whole file: 2 lines, 2011 bytes]")
+	b.want("read_file", `{"path":"very-long"}`, "1|"+strings.Repeat("y", 2000)+" … [198000 bytes more in this line]\n2|end\n[the whole file: 2 lines, 200005 bytes]")
+	b.want("read_file", fmt.Sprintf(`{"path":%q}`, filepath.Join(b.work, "sub/b.txt")), "1|b\n[the whole file: 1 line, 2 bytes]")
 	b.fails("read_file", `{"path":"a.txt","offset":4}`, "only 3 lines")
 	b.fails("read_file", `{"path":"picture"}`, "binary", "image/png", "10 bytes")
 	b.fails("read_file", `{"path":"utf16"}`, "UTF-16")
@@ -174,7 +174,7 @@ func TestWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.want("write_file", `{"path":"new/deep/a.txt","content":"ä\nb"}`, "Created new/deep/a.txt: 2 lines, 4 bytes.")
-	b.want("write_file", `{"path":"old.sh","content":"new\n"}`, "Replaced old.sh: 1 lines, 4 bytes; it had 3 bytes before.")
+	b.want("write_file", `{"path":"old.sh","content":"new\n"}`, "Replaced old.sh: 1 line, 4 bytes; it had 3 bytes before.")
 	b.want("write_file", `{"path":"nothing","content":""}`, "Created nothing: 0 lines, 0 bytes.")
 	if b.get("new/deep/a.txt") != "ä\nb" || b.get("old.sh") != "new\n" || b.get("nothing") != "" {
 		t.Error("the files do not hold what was written")
@@ -231,7 +231,7 @@ func TestConfinement(t *testing.T) {
 	}
 	b.fails("write_file", `{"path":"up/new.txt","content":"x"}`, "outside of the work folder")
 	b.fails("read_file", `{"path":"../secret.txt"}`, "outside of the work folder")
-	b.want("read_file", `{"path":"friendly"}`, "1|inside\n[the whole file: 1 lines, 7 bytes]")
+	b.want("read_file", `{"path":"friendly"}`, "1|inside\n[the whole file: 1 line, 7 bytes]")
 	b.fails("write_file", `{"path":"friendly","content":"x"}`, "symbolic link")
 	b.want("search_files", `{"pattern":"show|inside"}`, "in.txt:1:inside\n[lines 1 to 1; that is all]")
 	if got := b.call("search_files", `{"pattern":"*","target":"files"}`).Text; strings.Contains(got, "secret") {
@@ -252,7 +252,7 @@ func TestPipes(t *testing.T) {
 	b.fails("write_file", `{"path":"pipe","content":"x"}`, "pipe")
 	b.fails("search_files", `{"path":"pipe","pattern":"x"}`, "pipe")
 	b.want("search_files", `{"pattern":"x"}`, "a:1:x\n[lines 1 to 1; that is all]")
-	b.want("search_files", `{"pattern":"","target":"files"}`, "a (1 bytes)\npipe (no regular file)\n[files 1 to 2; that is all]")
+	b.want("search_files", `{"pattern":"","target":"files"}`, "a (1 byte)\npipe (no regular file)\n[files 1 to 2; that is all]")
 }
 
 func TestContextAndInfrastructure(t *testing.T) {

@@ -51,7 +51,7 @@ func read(ctx context.Context, scope tools.Scope, a readArguments) (tools.Result
 	defer file.Close()
 	text := newLines(file, maxLineBytes)
 	if kind := text.binary(); kind != "" {
-		return tools.Failf("%s is %s of %d bytes; only text can be read.", name, kind, info.Size()), nil
+		return tools.Failf("%s is %s of %s; only text can be read.", name, kind, count(info.Size(), "byte")), nil
 	}
 	p := page{offset: max(a.Offset, 1), limit: defaultLines}
 	if a.Limit > 0 {
@@ -76,7 +76,7 @@ type page struct {
 }
 
 // fill reads the page, and on to the end of the file if the lines are to be counted.
-func (p *page) fill(ctx context.Context, text *lines, count bool) error {
+func (p *page) fill(ctx context.Context, text *lines, toEnd bool) error {
 	full := false
 	for {
 		if p.total%1000 == 0 && ctx.Err() != nil {
@@ -95,14 +95,14 @@ func (p *page) fill(ctx context.Context, text *lines, count bool) error {
 		case full || p.total < p.offset:
 		case p.taken == p.limit || p.text.Len() > maxPageBytes:
 			full = true
-			if !count {
+			if !toEnd {
 				return nil
 			}
 		default:
 			p.taken++
 			fmt.Fprintf(&p.text, "%d|%s", p.total, readable(line, left > 0))
 			if left > 0 {
-				fmt.Fprintf(&p.text, " … [%d more bytes in this line]", left)
+				fmt.Fprintf(&p.text, " … [%s more in this line]", count(left, "byte"))
 			}
 			p.text.WriteByte('\n')
 		}
@@ -114,18 +114,18 @@ func (p *page) result(name string, info fs.FileInfo) tools.Result {
 	case p.total == 0:
 		return tools.Result{Text: name + " is empty."}
 	case p.taken == 0:
-		return tools.Failf("%s has only %d lines; offset %d is behind its end.", name, p.total, p.offset)
+		return tools.Failf("%s has only %s; offset %d is behind its end.", name, count(p.total, "line"), p.offset)
 	}
 	last := p.offset + p.taken - 1
 	switch {
 	case p.whole && last == p.total && p.offset == 1:
-		fmt.Fprintf(&p.text, "[the whole file: %d lines, %d bytes]", p.total, info.Size())
+		fmt.Fprintf(&p.text, "[the whole file: %s, %s]", count(p.total, "line"), count(info.Size(), "byte"))
 	case p.whole && last == p.total:
 		fmt.Fprintf(&p.text, "[lines %d to %d of %d; this is the end]", p.offset, last, p.total)
 	case p.whole:
 		fmt.Fprintf(&p.text, "[lines %d to %d of %d; read on with offset %d]", p.offset, last, p.total, last+1)
 	default:
-		fmt.Fprintf(&p.text, "[lines %d to %d of a file of %d bytes; read on with offset %d]", p.offset, last, info.Size(), last+1)
+		fmt.Fprintf(&p.text, "[lines %d to %d of a file of %s; read on with offset %d]", p.offset, last, count(info.Size(), "byte"), last+1)
 	}
 	return tools.Result{Text: p.text.String()}
 }

@@ -177,7 +177,7 @@ func (s *searcher) describe(name string, entry fs.DirEntry) string {
 	case entry.IsDir():
 		return name + "/"
 	case err == nil && info.Mode().IsRegular():
-		return fmt.Sprintf("%s (%d bytes)", name, info.Size())
+		return fmt.Sprintf("%s (%s)", name, count(info.Size(), "byte"))
 	case entry.Type() == fs.ModeSymlink:
 		return name + " (a link)"
 	}
@@ -285,13 +285,13 @@ func (s *searcher) list(a searchArguments) string {
 	if len(s.hits) == 0 {
 		switch {
 		case s.found > 0:
-			return fmt.Sprintf("There are only %d results; offset %d is behind the last.", s.found, s.skip)
+			return fmt.Sprintf("There are only %s; offset %d is behind the last.", count(s.found, "result"), s.skip)
 		case a.Target == "files" && s.files == 0:
 			return "The folder is empty."
 		case a.Target == "files":
 			return fmt.Sprintf("No name matches %s, of %d looked at.", a.Pattern, s.files)
 		}
-		return fmt.Sprintf("No line matches %s; %d text files were searched.", a.Pattern, s.files)
+		return fmt.Sprintf("No line matches %s, in %s.", a.Pattern, count(s.files, "text file"))
 	}
 	text := strings.Join(s.hits, "\n")
 	last := s.skip + len(s.hits)

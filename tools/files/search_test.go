@@ -28,7 +28,7 @@ func TestSearchContent(t *testing.T) {
 	b.want("search_files", `{"pattern":"run","offset":9}`, "There are only 3 results; offset 9 is behind the last.")
 	b.want("search_files", `{"pattern":"(?i)run","output_mode":"files"}`, "a.go\ndeep/x/y/z.c\ndocs/b.md\n[files 1 to 3; that is all]")
 	b.want("search_files", `{"pattern":"(?i)run","output_mode":"count"}`, "a.go: 2\ndeep/x/y/z.c: 1\ndocs/b.md: 2\n[files 1 to 3; that is all]")
-	b.want("search_files", `{"pattern":"absent"}`, "No line matches absent; 5 text files were searched.")
+	b.want("search_files", `{"pattern":"absent"}`, "No line matches absent, in 5 text files.")
 	b.fails("search_files", `{"pattern":"Run("}`, "RE2", `Run\(`)
 	b.fails("search_files", `{"pattern":""}`, "between 1 and")
 	b.fails("search_files", `{"pattern":"x","file_glob":"[a"}`, "without its ]")
@@ -37,10 +37,10 @@ func TestSearchContent(t *testing.T) {
 func TestSearchNames(t *testing.T) {
 	b := newBench(t, map[string]string{"a.go": "12", "src/b.go": "", "src/c.md": "1", ".hidden": "", ".git/HEAD": ""})
 	b.want("search_files", `{"pattern":"*","target":"files"}`,
-		".hidden (0 bytes)\na.go (2 bytes)\nsrc/\nsrc/b.go (0 bytes)\nsrc/c.md (1 bytes)\n[files 1 to 5; that is all]")
+		".hidden (0 bytes)\na.go (2 bytes)\nsrc/\nsrc/b.go (0 bytes)\nsrc/c.md (1 byte)\n[files 1 to 5; that is all]")
 	b.want("search_files", `{"pattern":"*.go","target":"files"}`, "a.go (2 bytes)\nsrc/b.go (0 bytes)\n[files 1 to 2; that is all]")
-	b.want("search_files", `{"pattern":"C.m","target":"files"}`, "src/c.md (1 bytes)\n[files 1 to 1; that is all]")
-	b.want("search_files", `{"pattern":"*.{md,txt}","target":"files","path":"src"}`, "src/c.md (1 bytes)\n[files 1 to 1; that is all]")
+	b.want("search_files", `{"pattern":"C.m","target":"files"}`, "src/c.md (1 byte)\n[files 1 to 1; that is all]")
+	b.want("search_files", `{"pattern":"*.{md,txt}","target":"files","path":"src"}`, "src/c.md (1 byte)\n[files 1 to 1; that is all]")
 	b.want("search_files", `{"pattern":"src/*","target":"files","limit":1}`, "src/b.go (0 bytes)\n[files 1 to 1; there are more, go on with offset 1]")
 	b.want("search_files", `{"pattern":"*.py","target":"files"}`, "No name matches *.py, of 5 looked at.")
 	newBench(t, nil).want("search_files", `{"pattern":"*","target":"files"}`, "The folder is empty.")

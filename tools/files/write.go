@@ -48,11 +48,11 @@ func write(ctx context.Context, scope tools.Scope, a writeArguments) (tools.Resu
 	if err != nil {
 		return root.explain("written", name, err), nil
 	}
-	size := fmt.Sprintf("%d lines, %d bytes", countLines(a.Content), len(a.Content))
+	size := count(countLines(a.Content), "line") + ", " + count(len(a.Content), "byte")
 	if was == nil {
 		return tools.Result{Text: fmt.Sprintf("Created %s: %s.", name, size)}, nil
 	}
-	return tools.Result{Text: fmt.Sprintf("Replaced %s: %s; it had %d bytes before.", name, size, was.Size())}, nil
+	return tools.Result{Text: fmt.Sprintf("Replaced %s: %s; it had %s before.", name, size, count(was.Size(), "byte"))}, nil
 }
 
 // writable looks at what a write would replace: nil if there is nothing.

@@ -5,9 +5,9 @@
 // reaped, and on Linux so have the processes that left the group, which are known by a variable in their environment.
 // Call waits for the two goroutines that it starts.
 //
-// This is no sandbox: a command sees what the gateway's user may see. On Linux that includes /proc/<pid>/environ and the
-// memory of the gateway itself, unless the gateway makes itself undumpable; and a process that leaves its group and
-// clears its environment at once outlives the call. Both need a sandbox around the command.
+// This is no sandbox: a command sees what the gateway's user may see. On Linux that includes the environment and the
+// memory of the gateway itself, in /proc, unless the gateway calls Conceal at its start and does not run as root. And a
+// process that leaves its group and clears its environment at once outlives the call.
 package terminal
 
 import (
@@ -100,6 +100,7 @@ func (t *terminal) call(ctx context.Context, scope tools.Scope, a arguments) (to
 	if err := root.MkdirAll(scratch, 0o700); err != nil {
 		return tools.Result{}, fmt.Errorf("make the folder for temporary files: %w", err)
 	}
+	defer root.Remove(scratch) // which works only if it is empty
 	limit := t.limit(a.Timeout)
 	timed, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -111,7 +112,7 @@ func (t *terminal) call(ctx context.Context, scope tools.Scope, a arguments) (to
 	if err != nil {
 		return tools.Failf("The command could not be started: %v.", err), nil
 	}
-	took := time.Since(start).Round(100 * time.Millisecond)
+	took := time.Since(start).Seconds()
 	if ctx.Err() != nil {
 		return tools.Result{Text: out.text("[stopped, with all that it had started]"), Failed: true}, context.Cause(ctx)
 	}
@@ -119,7 +120,7 @@ func (t *terminal) call(ctx context.Context, scope tools.Scope, a arguments) (to
 		note := fmt.Sprintf("[killed after %v, with all that it had started: the timeout]", limit)
 		return tools.Result{Text: out.text(note), Failed: true}, nil
 	}
-	return tools.Result{Text: out.text(fmt.Sprintf("[%v after %v]", end, took)), Failed: !end.ok()}, nil
+	return tools.Result{Text: out.text(fmt.Sprintf("[%v after %.1f s]", end, took)), Failed: !end.ok()}, nil
 }
 
 // limit returns how long a command may take that asks for so many seconds.

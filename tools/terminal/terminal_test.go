@@ -168,10 +168,22 @@ func TestEnvironment(t *testing.T) {
 	if got := b.output("touch ~/mark $TMPDIR/mark && ls -A"); got != ".tmp\nmark\n" {
 		t.Errorf("the folder holds %q", got)
 	}
+	if b.output("rm .tmp/mark mark"); len(entries(t, b.work)) > 0 {
+		t.Errorf("left over: %v", entries(t, b.work))
+	}
 	t.Setenv("PATH", "")
 	if got := b.output("echo $PATH"); !strings.Contains(got, "/usr/bin") {
 		t.Errorf("PATH = %q", got)
 	}
+}
+
+func entries(t *testing.T, dir string) []os.DirEntry {
+	t.Helper()
+	all, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
 }
 
 func TestOpenFilesAreNotInherited(t *testing.T) {
@@ -331,8 +343,8 @@ func TestLongOutputCannotLeaveTheFolder(t *testing.T) {
 	if !strings.Contains(got.Text, "the rest could not be kept") || !strings.Contains(got.Text, "\n20000\n[exit code 0") {
 		t.Errorf("%q", got.Text[len(got.Text)-100:])
 	}
-	if entries, err := os.ReadDir(outside); err != nil || len(entries) > 0 {
-		t.Errorf("outside: %v, %v", entries, err)
+	if left := entries(t, outside); len(left) > 0 {
+		t.Errorf("outside: %v", left)
 	}
 }
 
