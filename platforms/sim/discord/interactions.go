@@ -146,8 +146,8 @@ func (s *Server) respond(c *call) (int, any, error) {
 	}
 	// An answered interaction stays until its deadline, so that a second answer is refused as what it is.
 	i.answered = true
+	i.shown <- shows
 	if shows != "" {
-		i.shown <- shows
 		s.showResponse(i, shows, data)
 	}
 	close(i.shown)
