@@ -14,7 +14,7 @@ func FuzzDiscord(f *testing.F)  { fuzz(f, Discord()) }
 func fuzz(f *testing.F, d Dialect) {
 	for _, c := range goldenCases(f) {
 		f.Add(c.source, uint16(1))
-		f.Add(c.source, uint16(30))
+		f.Add(c.source, uint16(10))
 	}
 	_, isTelegram := d.syntax.(telegram)
 	f.Fuzz(func(t *testing.T, source string, times uint16) {

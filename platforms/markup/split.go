@@ -1,6 +1,9 @@
 package markup
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Split cuts a source into pieces, each a Markdown source of its own that fits into one message. It prefers to cut
 // between paragraphs, keeps headings with what follows, closes and reopens fences, goes on with a list's numbers and
@@ -56,11 +59,11 @@ func (c cutter) take(blocks []block) (head, rest []block) {
 	if n == len(blocks) {
 		return blocks, nil
 	}
-	before := blocks[:n:n]
+	before := blocks[:n]
 	if n == 0 || c.fill(before) < 0.5 && !c.fits(blocks[n]) {
-		after := c.inside(func(b []block) []block { return append(before, b...) })
+		after := c.inside(func(b []block) []block { return slices.Concat(before, b) })
 		if part, remainder := after.divide(blocks[n]); len(part) > 0 {
-			return append(before, part...), append(remainder, blocks[n+1:]...)
+			return slices.Concat(before, part), slices.Concat(remainder, blocks[n+1:])
 		}
 	}
 	n = keepWithNext(blocks, n)
@@ -135,7 +138,7 @@ func (c cutter) divideList(l list) (head, rest []block) {
 		return nil, []block{l}
 	}
 	if len(l.items) > 1 {
-		remainder = append(remainder, from(1))
+		remainder = slices.Concat(remainder, []block{from(1)})
 	}
 	return wrap(part), remainder
 }

@@ -182,9 +182,9 @@ func TestSplitOfATableWithAHugeRow(t *testing.T) {
 
 func TestDeepNestingEnds(t *testing.T) {
 	for _, d := range dialects() {
-		checkSplit(t, d, strings.Repeat("> ", 3000)+"x")
-		checkSplit(t, d, strings.Repeat("- ", 3000)+"x")
-		checkSplit(t, d, strings.Repeat(">", 500)+" "+words(2000))
+		checkSplit(t, d, strings.Repeat("> ", 300)+"x")
+		checkSplit(t, d, strings.Repeat("- ", 300)+words(1000))
+		checkSplit(t, d, strings.Repeat(">", 300)+" "+words(2000))
 	}
 }
 
