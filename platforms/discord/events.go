@@ -3,7 +3,8 @@ package discord
 import (
 	"context"
 	"encoding/json"
-	"fmt"
+	"errors"
+	"slices"
 
 	"github.com/talaria-agent/talaria/platforms"
 )
@@ -77,7 +78,7 @@ func readMessage(raw json.RawMessage) (*wireMessage, error) {
 		return nil, err
 	}
 	if m.ID == "" || m.Channel == "" {
-		return nil, fmt.Errorf("a message without id or channel")
+		return nil, errors.New("a message without id or channel")
 	}
 	if !m.written() {
 		return nil, nil
@@ -125,8 +126,7 @@ func (a *Adapter) onDelete(l *lanes, raw json.RawMessage) error {
 	if err := json.Unmarshal(raw, &d); err != nil {
 		return err
 	}
-	a.pushDeleted(l, d.Channel, d.Guild, d.ID)
-	return nil
+	return a.pushDeleted(l, d.Channel, d.Guild, d.ID)
 }
 
 func (a *Adapter) onBulkDelete(l *lanes, raw json.RawMessage) error {
@@ -138,22 +138,25 @@ func (a *Adapter) onBulkDelete(l *lanes, raw json.RawMessage) error {
 	if err := json.Unmarshal(raw, &d); err != nil {
 		return err
 	}
-	for _, id := range d.IDs {
-		a.pushDeleted(l, d.Channel, d.Guild, id)
-	}
-	return nil
+	return a.pushDeleted(l, d.Channel, d.Guild, d.IDs...)
 }
 
-// pushDeleted announces a removed message; who wrote it is not said.
-func (a *Adapter) pushDeleted(l *lanes, channel, guild, id string) {
-	l.push(arrival{channel: channel, kind: "deletion", update: func(ctx context.Context) (platforms.Update, error) {
-		origin, err := a.origin(ctx, channel, guild, platforms.Person{})
-		if err != nil {
-			return nil, err
-		}
-		native := "discord/" + origin.Address.Account + "/d/" + id
-		return &platforms.MessageDeleted{Origin: origin, Native: native, MessageID: id}, nil
-	}})
+// pushDeleted announces removed messages; who wrote them is not said.
+func (a *Adapter) pushDeleted(l *lanes, channel, guild string, ids ...string) error {
+	if channel == "" || slices.Contains(ids, "") {
+		return errors.New("a deletion without channel or message")
+	}
+	for _, id := range ids {
+		l.push(arrival{channel: channel, kind: "deletion", update: func(ctx context.Context) (platforms.Update, error) {
+			origin, err := a.origin(ctx, channel, guild, platforms.Person{})
+			if err != nil {
+				return nil, err
+			}
+			native := "discord/" + origin.Address.Account + "/d/" + id
+			return &platforms.MessageDeleted{Origin: origin, Native: native, MessageID: id}, nil
+		}})
+	}
+	return nil
 }
 
 func (a *Adapter) onGuild(raw json.RawMessage) error {

@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -202,5 +203,57 @@ func TestDuplicatesAndOrder(t *testing.T) {
 		if strings.Join(texts, "") != "abc" {
 			t.Errorf("got %q", texts)
 		}
+	})
+}
+
+// TestOwnRoles follows the bot's roles: a mention of one that it was given later is for it.
+func TestOwnRoles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t, simulator.Options{})
+		say := func() *platforms.Message {
+			r.say(sim.Say{User: ann, Chat: general, Text: "<@&777> help"})
+			return one[*platforms.Message](r)
+		}
+		if got := say(); got.Mentioned || !got.MentionsOther || got.Text != "<@&777> help" {
+			t.Errorf("got %+v", got)
+		}
+		r.sim.Dispatch("GUILD_MEMBER_UPDATE", map[string]any{
+			"guild_id": simulator.Guild, "user": map[string]any{"id": simulator.BotUser}, "roles": []string{"777"},
+		})
+		if got := say(); !got.Mentioned || got.MentionsOther || got.Text != "help" {
+			t.Errorf("got %+v", got)
+		}
+	})
+}
+
+// FuzzReceive decodes whatever comes: nothing may panic, and nothing without a native id may get through.
+func FuzzReceive(f *testing.F) {
+	f.Add(`{"id":"1","channel_id":"2","author":{"id":"3"},"type":19,"content":"<@4> x","referenced_message":{"id":"5"},"mentions":[{"id":"4"}]}`)
+	f.Add(`{"id":"1","channel_id":"2","guild_id":"9","author":{"id":"3"},"edited_timestamp":"x","message_snapshots":[{}],"poll":{}}`)
+	f.Add(`{"id":"1","channel_id":"2","type":2,"token":"t","user":{"id":"3"},"data":{"name":"N","options":[{"value":1}]}}`)
+	f.Add(`{"ids":["1"],"channel_id":"2","threads":[{}],"members":[{}],"channels":[{"id":"2","type":11}]}`)
+	f.Fuzz(func(t *testing.T, data string) {
+		a, err := New(Config{Token: token})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.me.Store(&identity{application: "1", user: "4"})
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel() // nothing is looked up, and no interaction is answered
+		l := &lanes{a: a, ctx: ctx}
+		for _, name := range []string{
+			"MESSAGE_CREATE", "MESSAGE_UPDATE", "MESSAGE_DELETE", "MESSAGE_DELETE_BULK", "INTERACTION_CREATE",
+			"GUILD_CREATE", "GUILD_MEMBER_UPDATE", "THREAD_CREATE", "THREAD_DELETE", "THREAD_LIST_SYNC", "OTHER",
+		} {
+			a.receive(l, name, []byte(data))
+		}
+		for i := range l.lanes {
+			for _, next := range l.lanes[i].queue {
+				if u, err := next.update(ctx); err == nil && u.NativeID() == "" {
+					t.Errorf("%T without a native id", u)
+				}
+			}
+		}
+		l.acks.Wait()
 	})
 }

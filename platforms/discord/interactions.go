@@ -3,6 +3,7 @@ package discord
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -29,7 +30,7 @@ func (a *Adapter) onInteraction(l *lanes, raw json.RawMessage) error {
 		return err
 	}
 	if i.ID == "" || i.Channel == "" || i.sender().ID == "" {
-		return fmt.Errorf("an interaction without id, channel or user")
+		return errors.New("an interaction without id, channel or user")
 	}
 	if i.Place.ID == i.Channel {
 		a.places.put(i.Place)
