@@ -84,8 +84,6 @@ func (e *execution) batchEnd(from int) int {
 
 // runBatch runs the calls from..to-1 side by side and commits their results.
 func (e *execution) runBatch(ctx context.Context, from, to int) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	type arrival struct {
 		index  int
 		result finished
@@ -93,6 +91,8 @@ func (e *execution) runBatch(ctx context.Context, from, to int) {
 	arrivals := make(chan arrival, to-from)
 	var running sync.WaitGroup
 	defer running.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	for i := from; i < to; i++ {
 		p := e.calls[i]
 		if early, over := e.admit(ctx, p); over {
@@ -170,7 +170,7 @@ func (e *execution) commit(ctx context.Context) {
 	if e.broken != nil {
 		return
 	}
-	parked := halted(ctx) == cancelled && e.t.parking(ctx)
+	parked := parking(ctx)
 	var ready []finished
 	for i := e.written; i < len(e.results) && e.results[i] != nil; i++ {
 		if parked && cutShort(e.results[i].outcome) {
@@ -195,9 +195,12 @@ func cutShort(o sessions.Outcome) bool {
 }
 
 // parking tells whether a context was cancelled in a way that leaves the turn open.
-func (t *turn) parking(ctx context.Context) bool {
-	by := context.Cause(ctx)
-	return by != nil && by != ErrStopped && by != ErrSuperseded && by != errTimeout
+func parking(ctx context.Context) bool {
+	switch context.Cause(ctx) {
+	case nil, ErrStopped, ErrSuperseded, errTimeout:
+		return false
+	}
+	return true
 }
 
 // attend runs one call under its deadline and always returns, at the latest when patience is over after the context

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -66,7 +67,8 @@ func (t *turn) infer(ctx context.Context) (reply, error) {
 func (t *turn) request() (Request, error) {
 	s := t.Journal.Session()
 	messages, report := Repair(s.Messages)
-	if len(report) > 0 {
+	if len(report) > 0 && !t.repaired {
+		t.repaired = true
 		t.log.Warn("ledger repaired", "changes", []string(report))
 	}
 	if n := len(messages); n == 0 || messages[n-1].Role == sessions.RoleAssistant {
@@ -98,7 +100,10 @@ func understand(r Reply, ledger []sessions.Message, toolsAllowed bool, round int
 		out.message.Text = ""
 	}
 	if toolsAllowed {
-		taken := takenIDs(ledger)
+		taken := func(id string) bool {
+			return hasCall(out.message, id) ||
+				slices.ContainsFunc(ledger, func(m sessions.Message) bool { return hasCall(m, id) })
+		}
 		for i, c := range r.Message.ToolCalls {
 			if c.Name = strings.TrimSpace(c.Name); c.Name == "" {
 				continue
@@ -107,8 +112,7 @@ func understand(r Reply, ledger []sessions.Message, toolsAllowed bool, round int
 			if call.ID == "" {
 				call.ID = fmt.Sprintf("call_%d_%d", round, i+1)
 			}
-			call.ID = uniqueID(call.ID, func(id string) bool { return taken[id] })
-			taken[call.ID] = true
+			call.ID = uniqueID(call.ID, taken)
 			out.calls = append(out.calls, call)
 			out.message.ToolCalls = append(out.message.ToolCalls, call.ToolCall)
 		}
@@ -136,14 +140,8 @@ func readCall(c sessions.ToolCall, finish Finish) requested {
 	return call
 }
 
-func takenIDs(ledger []sessions.Message) map[string]bool {
-	taken := map[string]bool{}
-	for _, m := range ledger {
-		for _, c := range m.ToolCalls {
-			taken[c.ID] = true
-		}
-	}
-	return taken
+func hasCall(m sessions.Message, id string) bool {
+	return slices.ContainsFunc(m.ToolCalls, func(c sessions.ToolCall) bool { return c.ID == id })
 }
 
 // recover decides after a call that gave nothing usable: try again, perhaps later, or give up.

@@ -44,7 +44,8 @@ func TestResume(t *testing.T) {
 		"before the first reply": {crashed(t), nil, 1},
 		"in a call": {
 			crashed(t, asked(one, call("b", "echo", `{}`)), answered("a")),
-			[]sessions.Outcome{sessions.OutcomeOK, sessions.OutcomeUnknown}, 2,
+			[]sessions.Outcome{sessions.OutcomeOK, sessions.OutcomeUnknown},
+			2,
 		},
 		"between rounds": {crashed(t, asked(one), answered("a")), []sessions.Outcome{sessions.OutcomeOK}, 2},
 	} {

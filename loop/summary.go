@@ -143,7 +143,8 @@ func digest(plan layout) string {
 		lines   []string
 		size    int
 	}{
-		{"## People said", asked, maxDigest / 5}, {"## Tools were called", called, maxDigest / 5},
+		{"## People said", asked, maxDigest / 5},
+		{"## Tools were called", called, maxDigest / 5},
 		{"## The assistant said", said, maxDigest / 8},
 	} {
 		if len(section.lines) > 0 {

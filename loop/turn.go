@@ -34,6 +34,7 @@ type turn struct {
 	tries      int   // failed tries of the current model call
 	empties    int   // empty replies to the current model call
 	compressed bool  // the context was too long once and has been compressed
+	repaired   bool  // the ledger had to be repaired, and the log says so
 
 	ending  EndReason // the end condition that was found; empty = none yet, otherwise only the grace call is left
 	outcome Outcome
@@ -108,7 +109,7 @@ func (t *turn) idle(ctx context.Context) signal {
 	if s.Turn == nil || s.Turn.ID != t.ID {
 		return t.leave(fmt.Errorf("turn %s is not open in the log", t.ID))
 	}
-	if t.Resumed {
+	if t.Resumed || len(s.Turn.Open) > 0 {
 		if err := t.commitResumed(ctx); err != nil {
 			return t.leave(err)
 		}
