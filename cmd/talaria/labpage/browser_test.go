@@ -61,7 +61,7 @@ func (b browser) open(t *testing.T, l *lab, width, height int64) *tab {
 	if err := chromedp.Do(ctx); err != nil {
 		t.Fatalf("opening a tab: %v", err)
 	}
-	ctx, stop := context.WithTimeout(ctx, 20*time.Second) // only ever reached by a failing test
+	ctx, stop := context.WithTimeout(ctx, time.Minute) // only ever reached by a failing test
 	t.Cleanup(stop)
 	p := &tab{t: t, ctx: ctx, console: chromedp.Console(ctx)}
 	t.Cleanup(func() {

@@ -2,8 +2,8 @@
 // buttons and sees what it does, with a simulator (sim.Stage) behind each pane.
 //
 // New returns an http.Handler. It starts no goroutine of its own; a request of the event stream starts one watcher for
-// each pane and waits for all of them before it returns. An open stream ends with its request's context, so whoever
-// serves the handler cancels http.Server.BaseContext before shutting the server down.
+// each pane and waits for all of them before it returns. An open stream ends with its connection and with its request's
+// context only, so http.Server.Shutdown alone would wait for it: close the server, or cancel its base context first.
 //
 // The stream starts with everything that is visible and then carries changes. Changes of one chat arrive in order;
 // several that happen together may arrive as one, so a state in between can be missing, the last one never.

@@ -135,7 +135,7 @@ func tryOwnMessages(t *testing.T, p *tab, l *lab) {
 }
 
 func tryCommands(t *testing.T, p *tab, l *lab) {
-	l.telegram.note, l.discord.note = "fine", "fine"
+	l.discord.note = "fine"
 	p.click(".discord .tool-slash")
 	p.until(visible(".discord .menu"))
 	p.focus(".discord textarea")
@@ -147,9 +147,9 @@ func tryCommands(t *testing.T, p *tab, l *lab) {
 	p.enter()
 	p.until(`document.querySelector(".telegram textarea").value === "/queue "`)
 	p.write(".telegram", "sweep the floor")
-	expect(t, l.telegram, `invoke 1 t1/ queue "sweep the floor"`)
-	p.write(".telegram", "/unknown thing")
-	expect(t, l.telegram, `say 1 t1/ "/unknown thing" mention=false reply= file=`)
+	expect(t, l.telegram, `say 1 t1/ "/queue sweep the floor" mention=false reply= file=`)
+	p.write(".discord", "/unknown thing")
+	expect(t, l.discord, `say 1 dc/ "/unknown thing" mention=true reply= file=`)
 }
 
 func tryThreads(t *testing.T, p *tab, l *lab) {

@@ -106,7 +106,7 @@ export class Composer {
 
   edit(message) {
     this.setMode({ kind: "edit", message });
-    this.fill(this.pane.look.editsWire ? message.wire : message.text);
+    this.fill(this.pane.look.editable(message));
     this.text.focus();
   }
 

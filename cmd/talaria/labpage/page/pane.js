@@ -164,7 +164,7 @@ export class Pane {
     const at = { chat: chat.id, thread };
     if (mode?.kind === "edit") return this.ask("edit", { ...at, message: mode.message.id, text });
     const command = /^\/([\w-]+)(?:\s+([\s\S]*))?$/.exec(text.trim());
-    if (command && file === "" && this.commands.some((c) => c.name === command[1])) {
+    if (this.look.commands === "native" && command && file === "" && this.commands.some((c) => c.name === command[1])) {
       const answer = await this.ask("invoke", { ...at, command: command[1], argument: (command[2] ?? "").trim() });
       return this.showNotes(answer, chat, thread, "The bot did not react to the command in time.");
     }
