@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -25,7 +24,7 @@ var (
 
 const (
 	maxErrorBody = 64 << 10
-	maxLine      = 8 << 20 // of a stream; a whole reply in one chunk fits
+	maxWhole     = 8 << 20 // of a completion that does not come as a stream
 )
 
 // exchange is one HTTP exchange, and the HTTPDoer that go-openai sends it through. It watches over the silence of the
@@ -135,7 +134,7 @@ func (x *exchange) stream(resp *http.Response, body *bufio.Reader) (*bufio.Reade
 	case 'd', 'e', 'i', 'r', ':': // data, event, id, retry, a comment
 		return body, nil
 	case '{':
-		text, err := io.ReadAll(io.LimitReader(body, maxLine))
+		text, err := io.ReadAll(io.LimitReader(body, maxWhole))
 		if err != nil {
 			return nil, cut(err)
 		}
@@ -181,81 +180,4 @@ func (w watched) Read(p []byte) (int, error) {
 		w.x.heard()
 	}
 	return n, err
-}
-
-// events is the body of a stream without everything that is not data.
-type events struct {
-	lines *bufio.Reader
-	body  io.Closer
-	x     *exchange
-	event string // of the event that is being read
-	ready []byte // what the next Read returns
-}
-
-func (e *events) Close() error { return e.body.Close() }
-
-func (e *events) Read(p []byte) (int, error) {
-	for len(e.ready) == 0 {
-		line, err := e.line()
-		if err != nil {
-			return 0, err
-		}
-		e.take(line)
-	}
-	n := copy(p, e.ready)
-	e.ready = e.ready[n:]
-	return n, nil
-}
-
-// take looks at one line of the stream.
-func (e *events) take(line []byte) {
-	line = bytes.TrimSpace(line)
-	name, value, _ := bytes.Cut(line, []byte(":"))
-	value = bytes.TrimSpace(value)
-	switch {
-	case len(line) == 0:
-		e.event = ""
-	case string(name) == "event":
-		e.event = string(value)
-	case line[0] == '{': // a bare object, most often an error
-		e.data(line)
-	case string(name) != "data" || len(value) == 0:
-	case string(value) == "[DONE]":
-		e.x.sawDone = true
-		e.ready = []byte("data: [DONE]\n")
-	case e.event == "error":
-		e.ready = fmt.Appendf(nil, "data: {%q:%s}\n", errorEvent, value)
-	default:
-		e.data(value)
-	}
-}
-
-// data hands on a chunk. The space keeps go-openai from recognising an error by its first bytes: it would wait for one
-// more line before it says so.
-func (e *events) data(value []byte) {
-	e.ready = append([]byte("data: "), value...)
-	if value[0] == '{' {
-		e.ready = append([]byte("data: { "), value[1:]...)
-	}
-	e.ready = append(e.ready, '\n')
-}
-
-// line returns the next line, the last one even if it has no end.
-func (e *events) line() ([]byte, error) {
-	var line []byte
-	for {
-		part, err := e.lines.ReadSlice('\n')
-		line = append(line, part...)
-		switch {
-		case err == nil:
-			return line, nil
-		case len(line) > maxLine:
-			return nil, badRequest("the model sent a line of more than %d MiB", maxLine>>20)
-		case errors.Is(err, bufio.ErrBufferFull):
-		case errors.Is(err, io.EOF) && len(line) > 0:
-			return line, nil
-		default:
-			return nil, err
-		}
-	}
 }
