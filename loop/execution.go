@@ -52,11 +52,8 @@ func (t *turn) execute(ctx context.Context, calls []requested, budget int) error
 	e := &execution{t: t, results: make([]*finished, len(calls))}
 	for i, c := range calls {
 		p := t.tools.prepare(c)
-		switch {
-		case i >= budget:
+		if i >= budget {
 			p.refuse(sessions.OutcomeSkipped, budgetSpent(c.Name))
-		case p.effects && t.runner.stragglers.any(t.Scope.Conversation):
-			p.refuse(sessions.OutcomeRefused, stillRunning(c.Name))
 		}
 		e.calls = append(e.calls, p)
 	}
@@ -125,6 +122,8 @@ func (e *execution) admit(ctx context.Context, p prepared) (early finished, over
 		}
 	case p.outcome != "":
 		early.outcome, early.text = p.outcome, p.refusal
+	case p.effects && e.t.runner.stragglers.any(e.t.Scope.Conversation):
+		early.outcome, early.text = sessions.OutcomeRefused, stillRunning(p.call.Name)
 	case p.verdict == tools.AskFirst:
 		early, over = e.ask(ctx, p)
 	default:

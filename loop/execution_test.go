@@ -220,6 +220,46 @@ func TestToolThatDoesNotStop(t *testing.T) {
 	})
 }
 
+// TestDeadlineThatIsIgnored: within a turn, too, no call with effects starts beside one that would not stop.
+func TestDeadlineThatIsIgnored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stubborn := tool(t, tools.Spec{Name: "stubborn", Risk: tools.Writes, Timeout: time.Second}, func(context.Context, string) (tools.Result, error) {
+			time.Sleep(time.Minute)
+			return tools.Result{Text: "late"}, nil
+		})
+		r := &loop.Runner{}
+		j := newJournal(t, "go")
+		o, _ := play(t, j, r, registry(t, stubborn, echo(t)),
+			modeltest.Calls("", call("a", "stubborn", `{"text":""}`), call("b", "stubborn", `{"text":""}`), call("c", "echo", `{"text":""}`)),
+			modeltest.Text("done"))
+		r.Wait()
+		if o.Reason != loop.EndAnswered {
+			t.Errorf("outcome: %+v", o)
+		}
+		want := []sessions.Outcome{sessions.OutcomeUnknown, sessions.OutcomeRefused, sessions.OutcomeOK}
+		if diff := cmp.Diff(want, j.outcomes()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// TestPanicWhileCallsAreOpen: the turn ends, and the log says that their outcome is not known.
+func TestPanicWhileCallsAreOpen(t *testing.T) {
+	j := newJournal(t, "go")
+	r := &loop.Runner{Model: modeltest.New(modeltest.Call("echo", `{"text":"x"}`))}
+	o := r.Run(t.Context(), loop.Turn{ID: "t1", Journal: j, Tools: registry(t, echo(t)), Observe: func(e loop.Event) {
+		if _, ok := e.(loop.CallStarted); ok {
+			panic("the observer is broken")
+		}
+	}})
+	if o.Reason != loop.EndInternal || j.ended == nil {
+		t.Errorf("outcome: %+v", o)
+	}
+	if diff := cmp.Diff([]sessions.Outcome{sessions.OutcomeUnknown}, j.outcomes()); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestPark: what is done is committed, what is not stays open, and nothing ends.
 func TestPark(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

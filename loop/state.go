@@ -99,8 +99,8 @@ func (t *turn) settle(ctx context.Context) {
 func (t *turn) closing() []sessions.Entry {
 	s := t.Journal.Session()
 	var entries []sessions.Entry
-	for _, c := range s.Turn.Open {
-		entries = append(entries, t.resultEntry(c.ID, interruptedText, sessions.OutcomeInterrupted))
+	for _, c := range s.Turn.Open { // only after a panic; whatever ends a turn otherwise has closed them
+		entries = append(entries, t.resultEntry(c.ID, lostResult, sessions.OutcomeUnknown))
 	}
 	last := sessions.Message{Role: sessions.RoleUser}
 	if n := len(s.Messages); n > 0 {
