@@ -126,6 +126,8 @@ func (b *bubble) keep(ctx context.Context) {
 	shown := ""
 	for {
 		select {
+		case <-ctx.Done():
+			return
 		case <-b.over:
 			b.close(ctx)
 			return
@@ -146,6 +148,7 @@ func (b *bubble) keep(ctx context.Context) {
 			}
 		}
 		select {
+		case <-ctx.Done():
 		case <-b.over:
 		case <-time.After(wait):
 		}
@@ -158,6 +161,8 @@ func (b *bubble) post(ctx context.Context) bool {
 	timer := time.NewTimer(bubbleAfter)
 	defer timer.Stop()
 	select {
+	case <-ctx.Done():
+		return false
 	case <-b.over:
 		return false
 	case <-b.begun:

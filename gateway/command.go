@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -37,7 +38,8 @@ func NativeCommands() []platforms.Command {
 	return list
 }
 
-// parseCommand reads "/name argument" or "!name argument". A path or an exclamation is no command.
+// parseCommand reads "/name argument" or "!name argument". A path is no command, and an exclamation mark makes one only of
+// a name that exists: people shout.
 func parseCommand(m *platforms.Message) (name, argument string, ok bool) {
 	text := strings.TrimSpace(m.Text)
 	if text == "" || (text[0] != '/' && text[0] != '!') {
@@ -49,10 +51,15 @@ func parseCommand(m *platforms.Message) (name, argument string, ok bool) {
 			return "", "", false
 		}
 	}
-	if name == "" {
+	name = strings.ToLower(name)
+	if name == "" || (text[0] == '!' && !isCommand(name)) {
 		return "", "", false
 	}
-	return strings.ToLower(name), strings.TrimSpace(argument), true
+	return name, strings.TrimSpace(argument), true
+}
+
+func isCommand(name string) bool {
+	return slices.ContainsFunc(commands(), func(c command) bool { return c.name == name })
 }
 
 // command runs a command, at once even while a turn is running.

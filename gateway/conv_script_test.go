@@ -294,7 +294,7 @@ func (r *rig) fault(call, kind, wait string) error {
 	return nil
 }
 
-var commandLine = regexp.MustCompile(`^/[a-z]+( |$)`)
+var commandLine = regexp.MustCompile(`^/(new|stop|status|help)( |$)`)
 
 var durations = regexp.MustCompile(`\d+(\.\d+)? s\b|\d+ min \d+ s\b|since \d{4}-\d\d-\d\d \d\d:\d\d`)
 

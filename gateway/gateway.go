@@ -39,6 +39,12 @@ const (
 	Queue     Busy = "queue"     // it waits for its own turn
 )
 
+const (
+	// rememberFor is how long the ids of handled events are kept. Telegram delivers for a day, Slack for minutes.
+	rememberFor = 7 * 24 * time.Hour
+	pruneEvery  = time.Hour
+)
+
 // Config is what can be set about a gateway.
 type Config struct {
 	Access     Access
@@ -133,7 +139,10 @@ func (g *Gateway) Run(ctx context.Context) error {
 		return fmt.Errorf("take over what an earlier run left: %w", err)
 	}
 
+	pruning, stopPruning := context.WithCancel(ctx)
+	g.side.Go(func() { g.prune(pruning) })
 	err := g.runAdapters(ctx)
+	stopPruning()
 
 	park(loop.ErrParked)
 	g.live.wait(g.cfg.Grace)
@@ -141,7 +150,9 @@ func (g *Gateway) Run(ctx context.Context) error {
 	g.outbox.flush(flush)
 	done()
 	stopDelivery()
-	g.outbox.flush(delivery)
+	ended, done := context.WithTimeout(context.WithoutCancel(ctx), g.cfg.Grace)
+	g.outbox.flush(ended)
+	done()
 	g.side.Wait()
 	return err
 }
@@ -165,6 +176,17 @@ func (g *Gateway) recover(ctx context.Context) error {
 		g.log.Info("going on with what was accepted before", "conversations", len(keys))
 	}
 	return nil
+}
+
+// prune forgets, once in a while, what is too old to be delivered a second time by any platform.
+func (g *Gateway) prune(ctx context.Context) {
+	for sleepUntil(ctx, time.Now().Add(pruneEvery)) {
+		n, err := g.store.Prune(ctx, time.Now().Add(-rememberFor))
+		if err != nil && ctx.Err() == nil {
+			g.log.Error("what is long done could not be forgotten", "error", err)
+		}
+		g.log.Debug("forgot what is long done", "records", n)
+	}
 }
 
 // runAdapters runs all adapters until the context ends. One that fails for good is off; if all are, that is an error.

@@ -4,10 +4,12 @@ import (
 	"context"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/talaria-agent/talaria/platforms"
+	"github.com/talaria-agent/talaria/platforms/markup"
 	"github.com/talaria-agent/talaria/sessions"
 )
 
@@ -211,7 +213,7 @@ func (o *outbox) recoverRow(j *job) {
 		}
 	}
 	if doubt {
-		o.doubt(j.row)
+		o.inDoubt(j)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -277,7 +279,7 @@ func (o *outbox) step(adapter platforms.Adapter, j *job, i int) bool {
 		return false
 	}
 	if p.State == sessions.InDoubt {
-		o.doubt(j.row)
+		o.inDoubt(j)
 	}
 	return p.State == sessions.Queued
 }
@@ -296,7 +298,7 @@ func (o *outbox) send(adapter platforms.Adapter, j *job, i int) (string, error) 
 	id, err := adapter.Send(o.ctx, j.out.To, out)
 	if platforms.ClassOf(err) == platforms.BadFormat {
 		o.log.Warn("the platform refused the formatting; sending plain text", "row", j.row.ID, "part", i, "error", err)
-		out.Plain = true
+		out.Plain, out.Text = true, markup.Plain(out.Text)
 		id, err = adapter.Send(o.ctx, j.out.To, out)
 	}
 	return id, err
@@ -344,6 +346,13 @@ func (o *outbox) mark(j *job, i int, to sessions.Part) bool {
 	}
 	j.row.Parts[i] = to
 	return true
+}
+
+// inDoubt reports a row as it is now; the lane goes on changing it.
+func (o *outbox) inDoubt(j *job) {
+	row := j.row
+	row.Parts = slices.Clone(row.Parts)
+	o.doubt(row)
 }
 
 // partKey is the idempotency key of one part of a row.
