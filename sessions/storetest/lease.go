@@ -95,6 +95,7 @@ func sameOwnerTwice(t *testing.T, h Harness) {
 	old := acquire(t, s, "k", "o").Lease
 	l := acquire(t, s, "k", "o").Lease
 	wantErr(t, s, sessions.Append{Lease: old, Record: said("no")}, sessions.ErrStale)
+	release(t, s, old)
 	commit(t, s, sessions.Append{Lease: l, Record: said("yes")})
 }
 

@@ -82,6 +82,8 @@ func markAgain(t *testing.T, h Harness) {
 	wantState(t, s, "b", sessions.Sent, sessions.Dead)
 	move(1, sessions.Dead, q)
 	wantLanes(t, s, map[string][]sessions.RowID{"L": {"a", "b", "c"}})
+	wantPruned(t, s, start.AddDate(1, 0, 0), 0) // it is wanted again
+	wantState(t, s, "b", sessions.Sent, q)
 }
 
 func takenRow(t *testing.T, h Harness) {
