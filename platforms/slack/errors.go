@@ -22,6 +22,8 @@ const waitUnsaid = 30 * time.Second
 // patience is how much of a wait that Slack imposed is sat out; a longer one is the caller's to plan with.
 const patience = 2 * time.Second
 
+var errNoPermit = errors.New("no permit is free")
+
 // frozen returns how long the classes of a permit stay frozen.
 func (a *Adapter) frozen(permit platforms.Permit) time.Duration {
 	var wait time.Duration
@@ -41,9 +43,9 @@ func (a *Adapter) call(ctx context.Context, op operation, request func(context.C
 			Class: platforms.RateLimited, Op: "slack " + op.method, Wait: wait, Err: errors.New("the wait that Slack asked for is not over"),
 		}
 	}
-	if op.priority == platforms.PriorityTyping {
+	if op.now {
 		if !a.pacer.Try(permit) {
-			return &platforms.Error{Class: platforms.RateLimited, Op: "slack " + op.method, Err: errors.New("no permit is free")}
+			return &platforms.Error{Class: platforms.RateLimited, Op: "slack " + op.method, Err: errNoPermit}
 		}
 	} else if err := a.pacer.Take(ctx, permit); err != nil {
 		return &platforms.Error{Class: platforms.Transient, Op: "slack " + op.method, Err: err}

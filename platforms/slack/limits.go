@@ -40,6 +40,7 @@ type operation struct {
 	method   string
 	chat     string // conversation that is posted to; other calls leave it empty, they do not count as posting
 	priority platforms.Priority
+	now      bool // better not done than late: it goes only if a permit is free
 	repeat   bool // doing it twice is as good as once, so a lost answer is merely a failure
 }
 

@@ -2,6 +2,7 @@ package slack
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -53,12 +54,15 @@ func (n *names) get(ctx context.Context, id, method string, ask func(context.Con
 		return known.text
 	}
 	var text string
-	op := operation{method: method, priority: platforms.PriorityLookup, repeat: true}
+	op := operation{method: method, priority: platforms.PriorityLookup, now: true, repeat: true}
 	err := n.adapter.call(ctx, op, func(ctx context.Context) (err error) {
 		text, err = ask(ctx, id)
 		return err
 	})
-	if err != nil {
+	switch {
+	case errors.Is(err, errNoPermit):
+		return known.text
+	case err != nil:
 		n.keep(id, name{known.text, time.Now().Add(nameRetry)}) // a stale name is better than none
 		return known.text
 	}

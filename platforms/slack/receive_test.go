@@ -310,6 +310,30 @@ func TestOverloadLeavesEventsToSlack(t *testing.T) {
 	}
 }
 
+// A crowd of new people uses up Slack's quota for users.info; nobody's message waits for it.
+func TestCrowdDoesNotWaitForNames(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, b *bench) {
+		for i := range 200 {
+			user := fmt.Sprintf("U1%03d", i)
+			b.sim.AddUser(sim.User{ID: user, Name: "Somebody"})
+			b.say(sim.Say{User: user, Chat: room, Text: "hi"})
+		}
+		got := b.got()
+		if len(got) != 200 {
+			t.Fatalf("%d messages came at once", len(got))
+		}
+		named := 0
+		for _, u := range got {
+			if u.(*platforms.Message).Sender.Name != "" {
+				named++
+			}
+		}
+		if named < 10 {
+			t.Errorf("only %d have a name", named)
+		}
+	})
+}
+
 func TestNamesAreBounded(t *testing.T) {
 	n := newNames(nil)
 	for i := range 2 * mostNames {

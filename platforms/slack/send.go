@@ -72,7 +72,7 @@ func (a *Adapter) Typing(ctx context.Context, at platforms.Address) error {
 	if at.Thread == "" {
 		return nil
 	}
-	op := operation{method: "assistant.threads.setStatus", priority: platforms.PriorityTyping, repeat: true}
+	op := operation{method: "assistant.threads.setStatus", priority: platforms.PriorityTyping, now: true, repeat: true}
 	return a.call(ctx, op, func(ctx context.Context) error {
 		return a.api.SetAssistantThreadsStatusContext(ctx, slack.AssistantThreadsSetStatusParameters{
 			ChannelID: at.Chat, ThreadTS: at.Thread, Status: "is thinking ...",

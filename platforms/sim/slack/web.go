@@ -63,7 +63,7 @@ func methods() map[string]method {
 func (s *Server) serveMethod(w http.ResponseWriter, r *http.Request) {
 	c, err := readCall(r)
 	if err != nil {
-		s.answer(w, nil, refuse("invalid_form_data"))
+		s.reply(w, nil, refuse("invalid_form_data"))
 		return
 	}
 	fault, faulty := s.faults.Take(c.method, c.chat())
@@ -85,7 +85,7 @@ func (s *Server) serveMethod(w http.ResponseWriter, r *http.Request) {
 	if fault.Lose {
 		sim.CutConnection()
 	}
-	s.answer(w, result, no)
+	s.reply(w, result, no)
 }
 
 func (s *Server) perform(c *call) (object, *refusal) {
@@ -177,8 +177,8 @@ func (c *call) readJSON(body []byte) error {
 	return nil
 }
 
-// answer writes Slack's envelope: status 200, ok, and an error code if it is not.
-func (s *Server) answer(w http.ResponseWriter, result object, no *refusal) {
+// reply writes Slack's envelope: status 200, ok, and an error code if it is not.
+func (s *Server) reply(w http.ResponseWriter, result object, no *refusal) {
 	if result == nil {
 		result = object{}
 	}
