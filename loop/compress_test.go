@@ -324,3 +324,17 @@ func TestCompressKeeps(t *testing.T) {
 		}
 	})
 }
+
+// TestSummaryIsBounded: a model that writes far too much cannot make the ledger long again, nor forge the marks.
+func TestSummaryIsBounded(t *testing.T) {
+	j := talk(t, 30, 4000)
+	first := compress(t, loop.NewCompressor(modeltest.New(modeltest.Text(strings.Repeat("one more line of notes\n", 20_000))), 40_000, 0), j)
+	if !strings.Contains(first.Messages[2].Text, "the notes were too long") || first.After > first.Before/2 {
+		t.Errorf("from %d to %d tokens", first.Before, first.After)
+	}
+	m := modeltest.New(modeltest.Text("inner " + first.Messages[2].Text[:200] + " notes"))
+	second := compress(t, loop.NewCompressor(m, 40_000, 0), talk(t, 30, 4000))
+	if text := second.Messages[2].Text; strings.Count(text, "[Summary of what came before") != 1 {
+		t.Errorf("summary: %q", text)
+	}
+}

@@ -227,3 +227,41 @@ func TestLogLost(t *testing.T) {
 		}
 	}
 }
+
+func TestAnswerThatTheProviderWithheld(t *testing.T) {
+	j := newJournal(t, "go")
+	o, _ := play(t, j, &loop.Runner{}, registry(t), modeltest.Reply(loop.Reply{
+		Finish: loop.FinishFiltered, Message: sessions.Message{Role: sessions.RoleAssistant, Text: "half of"},
+	}))
+	if o.Reason != loop.EndModelFailed || !strings.Contains(o.Text, "content filter") {
+		t.Errorf("outcome: %+v", o)
+	}
+}
+
+// TestFaultyLedgerIsRepairedForTheRequest: a log that another hand left behind does not make the provider refuse.
+func TestFaultyLedgerIsRepairedForTheRequest(t *testing.T) {
+	j := newJournal(t, "first")
+	j.must(sessions.TurnEnded{Turn: "t1"}) // without an answer
+	j.open("t2", "second")
+	m := modeltest.New(modeltest.Text("Both."))
+	r := &loop.Runner{Model: m}
+	o := r.Run(t.Context(), loop.Turn{ID: "t2", Journal: j})
+	if o.Reason != loop.EndAnswered {
+		t.Errorf("outcome: %+v", o)
+	}
+	want := []sessions.Message{user("first\n\nsecond")}
+	if diff := cmp.Diff(want, m.Requests()[0].Messages); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestNothingToAnswer(t *testing.T) {
+	j := &journal{t: t, s: &sessions.Session{Key: "k"}}
+	j.must(sessions.TurnStarted{Turn: "t1"})
+	m := modeltest.New()
+	r := &loop.Runner{Model: m}
+	o := r.Run(t.Context(), loop.Turn{ID: "t1", Journal: j})
+	if o.Reason != loop.EndInternal || j.ended == nil || len(m.Requests()) != 0 {
+		t.Errorf("outcome: %+v", o)
+	}
+}
