@@ -2,9 +2,12 @@ package gateway_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -23,6 +26,7 @@ import (
 	simdiscord "github.com/talaria-agent/talaria/platforms/sim/discord"
 	"github.com/talaria-agent/talaria/platforms/sim/memnet"
 	simslack "github.com/talaria-agent/talaria/platforms/sim/slack"
+	"github.com/talaria-agent/talaria/platforms/sim/spec"
 	simtelegram "github.com/talaria-agent/talaria/platforms/sim/telegram"
 	"github.com/talaria-agent/talaria/platforms/slack"
 	"github.com/talaria-agent/talaria/platforms/telegram"
@@ -123,10 +127,28 @@ func (w world) people() {
 	w.stage.AddChat(sim.Chat{ID: w.forum, Kind: forum, Title: "Forum", Members: all})
 }
 
+// checkRequests makes a simulator check every request field by field, where the platform's official description may be
+// part of this repository. Elsewhere the adapter's own tests do.
+func (w world) checkRequests(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("../platforms/sim/testdata", string(w.name)+".json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	description, err := spec.Load(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.stage.(interface{ CheckAgainst(spec.Description) }).CheckAgainst(description)
+}
+
 func newRig(t *testing.T, p platforms.Name, store sessions.Store, script *txtar.Archive) *rig {
 	t.Helper()
 	w := newWorld(p)
 	w.people()
+	w.checkRequests(t)
 	model, err := parseModel(section(script, "model"))
 	if err != nil {
 		t.Fatal(err)
