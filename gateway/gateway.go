@@ -154,6 +154,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 	g.outbox.flush(ended)
 	done()
 	g.side.Wait()
+	g.runner.Wait()
 	return err
 }
 
