@@ -201,7 +201,7 @@ func (s *Server) identify(k *socket, d object, resumeURL string) {
 	if g.mute {
 		return
 	}
-	if now.Sub(g.identified) < identifyEvery {
+	if !s.opts.NoRateLimits && now.Sub(g.identified) < identifyEvery {
 		k.op(opInvalidSession, false)
 		return
 	}

@@ -31,7 +31,7 @@ type Options struct {
 	BotUser           string        // id of the bot's user; empty = BotUser
 	BotName           string        // empty = "Talaria"
 	NoMessageContent  bool          // the Message Content intent is not enabled in the developer portal
-	NoRateLimits      bool          // for benchmarks
+	NoRateLimits      bool          // of calls and of IDENTIFYs: for benchmarks, and for clients that start over and over
 	HeartbeatInterval time.Duration // 0 = 41.25 s
 	IdentifiesLeft    int           // of session_start_limit; 0 = 1,000
 	ResumeURL         string        // resume_gateway_url; empty = the address that /gateway gives

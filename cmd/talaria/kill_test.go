@@ -1,0 +1,509 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/talaria-agent/talaria/loop/demo"
+	"github.com/talaria-agent/talaria/platforms"
+	"github.com/talaria-agent/talaria/platforms/sim"
+)
+
+// killsByDefault is how many kills the test makes unless TALARIA_KILLS says otherwise: each state on each platform.
+const killsByDefault = 21
+
+// The states in which the program is killed.
+const (
+	idle        = "idle"
+	accepting   = "accepting"
+	calling     = "calling"
+	toolRunning = "tool running"
+	committing  = "committing"
+	before      = "sending, before it was applied"
+	after       = "sending, after it was applied"
+)
+
+var killStates = []string{idle, accepting, calling, toolRunning, committing, before, after}
+
+// TestKill kills the program with SIGKILL in every state, starts it again on the same data, and looks what the people
+// see at the end: nothing is lost and nothing comes twice.
+func TestKill(t *testing.T) {
+	t.Parallel()
+	kills := killsByDefault
+	if n, err := strconv.Atoi(os.Getenv("TALARIA_KILLS")); err == nil {
+		kills = n
+	}
+	d := newDrill(t, kills)
+	d.start()
+	hits := map[string]int{}
+	for i := range kills {
+		state, platform := killStates[i%len(killStates)], allPlatforms[(i+i/len(killStates))%len(allPlatforms)]
+		if d.round(i, state, platform) {
+			hits[state]++
+		}
+	}
+	for _, state := range killStates {
+		t.Logf("%2d kills while %s", hits[state], state)
+		if hits[state] == 0 && kills >= killsByDefault {
+			t.Errorf("no kill hit the state %q", state)
+		}
+	}
+	if kills >= killsByDefault {
+		for _, p := range allPlatforms {
+			d.sendAgain(p)
+		}
+	}
+	d.checkChats()
+	d.program.signal(t, syscall.SIGTERM)
+	d.program.mustExit(t, 0)
+	d.checkDatabase()
+	d.checkEffects()
+	for _, err := range d.model.Refused() {
+		t.Errorf("the model refused a request: %v", err)
+	}
+}
+
+// drill is the running test.
+type drill struct {
+	*services
+	t         *testing.T
+	trap      *trap
+	program   *program
+	config    string
+	database  string
+	effects   string // a file to which each tool call adds its question's id
+	started   string // a FIFO into which the tool calls that wait write it, too
+	held      string // a FIFO on which they wait
+	tools     chan string
+	questions []*question
+	doubtful  map[string]bool // ids of questions whose answer was on its way at a kill
+	unknown   map[string]bool // ids of tool calls that were open at a kill
+	again     map[string]int  // how many answers a question has whose answer was sent again by button
+}
+
+// question is one person's only message: the assertions stay simple.
+type question struct {
+	id   string
+	kind string // plain; quick: it calls a tool; hold: it calls a tool that does not end
+	seat seat
+}
+
+func (q *question) text() string   { return "question-" + q.id + " " + q.kind }
+func (q *question) answer() string { return "answer-" + q.id }
+func (q *question) answers() int   { return q.seat.count(q.answer()) }
+
+// offers returns the messages that offer to send the answer again.
+func (q *question) offers() (with []sim.Message) {
+	for _, m := range q.seat.stage.Visible(q.seat.chat) {
+		if len(m.Buttons) > 0 && m.Buttons[0][0].Label == "Send it again" {
+			with = append(with, m)
+		}
+	}
+	return with
+}
+
+func newDrill(t *testing.T, kills int) *drill {
+	folder := t.TempDir()
+	d := &drill{
+		t: t, trap: &trap{}, database: filepath.Join(folder, "data", "state", "talaria.db"),
+		effects: filepath.Join(folder, "effects"), started: filepath.Join(folder, "started"), held: filepath.Join(folder, "held"),
+		tools: make(chan string, 10), doubtful: map[string]bool{}, unknown: map[string]bool{}, again: map[string]int{},
+	}
+	d.services = serveAll(t, kills, d.reply, d.watch)
+	d.config = d.services.config(t, filepath.Join(folder, "data"), "[tools]\ntoolsets = [\"files\", \"terminal\"]\napproval = \"off\"\n")
+	d.openPipes()
+	return d
+}
+
+// openPipes opens both FIFOs for reading and writing, so that neither side ever waits for the other to open them.
+func (d *drill) openPipes() {
+	open := func(path string) *os.File {
+		if err := syscall.Mkfifo(path, 0o600); err != nil {
+			d.t.Fatal(err)
+		}
+		f, err := os.OpenFile(path, os.O_RDWR, 0)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		return f
+	}
+	started, held := open(d.started), open(d.held)
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		line := make([]byte, 4)
+		for {
+			if _, err := io.ReadFull(started, line); err != nil {
+				return
+			}
+			d.tools <- string(line[:3])
+		}
+	})
+	d.t.Cleanup(func() {
+		_ = held.Close() // ends the tools that still wait
+		_ = started.Close()
+		reading.Wait()
+	})
+}
+
+var questionIn = regexp.MustCompile(`question-(\d{3}) (\w+)`)
+
+// reply is the model: it answers each question, after a tool call if the question's kind wants one.
+func (d *drill) reply(req demo.Request) demo.Response {
+	var asked []string
+	called := false
+	for _, m := range req.Messages {
+		if found := questionIn.FindStringSubmatch(m.Text()); found != nil && m.Role == "user" {
+			asked = found
+		}
+		called = called || m.Role == "tool"
+	}
+	if asked == nil {
+		return demo.Fail(http.StatusBadRequest, "nothing was asked")
+	}
+	id, kind := asked[1], asked[2]
+	if d.trap.springs(calling, "question-"+id) {
+		return demo.Response{Wait: time.Hour} // ends with the client
+	}
+	if kind == "plain" || called {
+		return demo.Say("answer-" + id)
+	}
+	command := fmt.Sprintf("echo %s >> %q", id, d.effects)
+	if kind == "hold" {
+		command += fmt.Sprintf("; echo %s > %q; exec cat %q", id, d.started, d.held)
+	}
+	arguments, err := json.Marshal(map[string]string{"command": command})
+	if err != nil {
+		return demo.Fail(http.StatusInternalServerError, err.Error())
+	}
+	return demo.CallTool("terminal", string(arguments))
+}
+
+// trap waits for a text to come by in one state, once. Whoever springs it stays there until the program is gone.
+type trap struct {
+	mu     sync.Mutex
+	state  string
+	text   string
+	sprung chan struct{}
+	passed bool // a Telegram update with the text has been handed over
+}
+
+func (t *trap) set(state, text string) <-chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.state, t.text, t.sprung, t.passed = state, text, make(chan struct{}), false
+	return t.sprung
+}
+
+func (t *trap) springs(state, text string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.state != state || !strings.Contains(text, t.text) {
+		return false
+	}
+	t.spring()
+	return true
+}
+
+func (t *trap) spring() {
+	t.state = ""
+	close(t.sprung)
+}
+
+// handsOver notes that an update with the text goes out.
+func (t *trap) handsOver(text string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.state == accepting && strings.Contains(text, t.text) {
+		t.passed = true
+	}
+}
+
+// acknowledges springs at the poll after the one that handed the text over, which confirms it.
+func (t *trap) acknowledges() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.state != accepting || !t.passed {
+		return false
+	}
+	t.spring()
+	return true
+}
+
+// watch stands before a platform's server with the traps.
+func (d *drill) watch(p platforms.Name, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/getUpdates"):
+			d.watchPoll(w, r, next)
+		case strings.HasSuffix(r.URL.Path, "/sendMessage"), strings.HasSuffix(r.URL.Path, "/chat.postMessage"),
+			r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, "/api/v9/channels/") && strings.HasSuffix(r.URL.Path, "/messages"):
+			d.watchSend(w, r, next)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+func (d *drill) watchPoll(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	if d.trap.acknowledges() {
+		untilClientIsGone(r)
+		return
+	}
+	answer := httptest.NewRecorder()
+	next.ServeHTTP(answer, r)
+	d.trap.handsOver(answer.Body.String())
+	pass(w, answer)
+}
+
+func (d *drill) watchSend(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // the program is gone
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	if d.trap.springs(before, string(body)) {
+		untilClientIsGone(r)
+		return
+	}
+	answer := httptest.NewRecorder()
+	next.ServeHTTP(answer, r)
+	if d.trap.springs(after, string(body)) {
+		untilClientIsGone(r)
+		return
+	}
+	pass(w, answer)
+}
+
+// untilClientIsGone keeps a request without an answer.
+func untilClientIsGone(r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body) // only then does the server notice that the client has gone
+	<-r.Context().Done()
+}
+
+func pass(w http.ResponseWriter, answer *httptest.ResponseRecorder) {
+	for name, values := range answer.Header() {
+		w.Header()[name] = values
+	}
+	w.WriteHeader(answer.Code)
+	_, _ = w.Write(answer.Body.Bytes())
+}
+
+// start starts the program and waits until it hears what is said on Discord, which repeats nothing to a new session.
+func (d *drill) start() {
+	d.program = launch(d.t, nil, "run", "--config", d.config)
+	poll(d.t, "the program connects to Discord", func() bool { return d.discord.Connected() == 1 })
+}
+
+// round brings a question to a state, kills the program there, starts it again and waits for what becomes of it. It
+// reports whether the state was hit, as far as the database can tell.
+func (d *drill) round(n int, state string, p platforms.Name) bool {
+	d.t.Helper()
+	var asked []*question
+	if state != accepting && state != committing { // somebody on each other platform is just being answered
+		for i, other := range allPlatforms {
+			if other != p {
+				asked = append(asked, d.ask(other, []string{"plain", "quick"}[(n+i)%2]))
+			}
+		}
+	}
+	q, reached := d.bring(n, state, p)
+	asked = append(asked, q)
+
+	d.program.kill()
+	poll(d.t, "Discord notices that the program is gone", func() bool { return d.discord.Connected() == 0 })
+	found := d.examine()
+	hit := reached && found.in(state, q)
+	d.start()
+	for _, q := range asked {
+		if q.seat.platform == platforms.Discord && !found.accepted[q.id] {
+			q.seat.say(d.t, q.text()) // it was never handed over, and a person writes again
+		}
+	}
+	for _, q := range asked {
+		d.settled(q)
+	}
+	return hit
+}
+
+// ask lets somebody new ask something.
+func (d *drill) ask(p platforms.Name, kind string) *question {
+	d.t.Helper()
+	q := d.newQuestion(p, kind)
+	q.seat.say(d.t, q.text())
+	return q
+}
+
+func (d *drill) newQuestion(p platforms.Name, kind string) *question {
+	taken := 0
+	for _, q := range d.questions {
+		if q.seat.platform == p {
+			taken++
+		}
+	}
+	q := &question{id: fmt.Sprintf("%03d", len(d.questions)), kind: kind, seat: d.seat(p, taken)}
+	d.questions = append(d.questions, q)
+	return q
+}
+
+// bring asks a question and returns when it has reached a state.
+func (d *drill) bring(n int, state string, p platforms.Name) (q *question, reached bool) {
+	d.t.Helper()
+	switch state {
+	case idle:
+		q = d.ask(p, "plain")
+		for _, q := range d.questions {
+			d.settled(q)
+		}
+		d.quiet()
+	case accepting:
+		q = d.newQuestion(p, "plain")
+		confirming := d.trap.set(accepting, q.text())
+		q.seat.say(d.t, q.text())
+		if p == platforms.Telegram { // which shows when an update is confirmed; elsewhere the kill comes at once
+			receive(d.t, "an update is confirmed", confirming)
+		}
+	case toolRunning:
+		q = d.ask(p, "hold")
+		if id := receive(d.t, "a tool runs", d.tools); id != q.id {
+			d.t.Fatalf("the tool of question %s runs, not that of %s", id, q.id)
+		}
+	case committing:
+		reached := d.written(1+n/len(killStates)%3, func() { q = d.ask(p, "plain") })
+		return q, reached
+	case calling:
+		q = d.newQuestion(p, "plain")
+		sprung := d.trap.set(calling, "question-"+q.id)
+		q.seat.say(d.t, q.text())
+		receive(d.t, "the model is asked", sprung)
+	case before, after:
+		q = d.newQuestion(p, []string{"plain", "quick"}[n%2])
+		sprung := d.trap.set(state, q.answer())
+		q.seat.say(d.t, q.text())
+		receive(d.t, "the answer is sent", sprung)
+	}
+	return q, true
+}
+
+// quiet returns when the database has not been written for a while.
+func (d *drill) quiet() {
+	for last := (time.Time{}); ; {
+		info, err := os.Stat(d.database)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		if info.ModTime().Equal(last) {
+			return
+		}
+		last = info.ModTime()
+		<-time.After(100 * time.Millisecond)
+	}
+}
+
+// written does something and returns right when the database has been written for the nth time since then; false if
+// that was not to be seen.
+func (d *drill) written(nth int, do func()) bool {
+	d.quiet()
+	stamp := func() (s [2]int64) {
+		if info, err := os.Stat(d.database); err == nil {
+			s = [2]int64{info.ModTime().UnixNano(), info.Size()}
+		}
+		return s
+	}
+	last := stamp()
+	do()
+	for late := time.Now().Add(5 * time.Second); time.Now().Before(late); runtime.Gosched() {
+		now := stamp()
+		if now == last {
+			continue
+		}
+		if last, nth = now, nth-1; nth == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// settled waits until a question has come to an end that the person sees.
+func (d *drill) settled(q *question) {
+	d.t.Helper()
+	what := fmt.Sprintf("question %s (%s, %s) comes to an end", q.id, q.seat.platform, q.kind)
+	await(d.t, what, q.seat.stage.Changed, func() bool {
+		if d.doubtful[q.id] {
+			return len(q.offers()) > 0
+		}
+		return q.answers() > 0
+	})
+}
+
+// sendAgain presses the button below an answer in doubt that has not arrived.
+func (d *drill) sendAgain(p platforms.Name) {
+	d.t.Helper()
+	for _, q := range d.questions {
+		if q.seat.platform != p || q.answers() > 0 {
+			continue
+		}
+		offer := q.offers()[0]
+		if _, err := q.seat.stage.Press(q.seat.user, q.seat.chat, offer.ID, offer.Buttons[0][0].Data); err != nil {
+			d.t.Fatal(err)
+		}
+		q.seat.sees(d.t, q.answer())
+		await(d.t, "the offer goes away", q.seat.stage.Changed, func() bool { return len(q.offers()) == 0 })
+		d.again[q.id] = 1
+		return
+	}
+	d.t.Errorf("no answer on %s is in doubt and missing", p)
+}
+
+// checkChats looks at what each person sees.
+func (d *drill) checkChats() {
+	d.t.Helper()
+	for _, q := range d.questions {
+		answers, offers := q.answers(), len(q.offers())
+		switch {
+		case d.again[q.id] > 0 && answers == d.again[q.id]:
+		case d.again[q.id] == 0 && d.doubtful[q.id] && answers <= 1 && (offers == 1 || offers == 2): // a notice may come twice
+		case d.again[q.id] == 0 && !d.doubtful[q.id] && answers == 1 && offers == 0:
+		default:
+			d.t.Errorf("question %s (%s, %s, in doubt: %v): %d answers and %d offers are seen", q.id, q.seat.platform, q.kind,
+				d.doubtful[q.id], answers, offers)
+			for _, m := range q.seat.stage.Visible(q.seat.chat) {
+				d.t.Logf("  %s: %s", m.User, m.Visible)
+			}
+		}
+	}
+}
+
+// checkEffects looks at what the tools did: each at most once, and those that were seen to run, once.
+func (d *drill) checkEffects() {
+	d.t.Helper()
+	text, err := os.ReadFile(d.effects)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	times := map[string]int{}
+	for _, id := range strings.Fields(string(text)) {
+		times[id]++
+	}
+	for _, q := range d.questions {
+		switch n := times[q.id]; {
+		case n > 1, n == 0 && q.kind == "hold", n == 1 && q.kind == "plain":
+			d.t.Errorf("the tool call of question %s (%s) took effect %d times", q.id, q.kind, n)
+		}
+	}
+}

@@ -1,0 +1,170 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"regexp"
+
+	"github.com/talaria-agent/talaria/loop"
+	"github.com/talaria-agent/talaria/sessions"
+	"github.com/talaria-agent/talaria/sessions/bolt"
+)
+
+// findings is what the database holds after a kill, by the ids of the questions.
+type findings struct {
+	accepted map[string]bool           // in the inbox or in the log
+	begun    map[string]bool           // in the log: a turn has claimed it
+	open     map[string]*sessions.Turn // the turns that were cut off
+	sending  map[string]bool           // the answer was on its way
+	waiting  int                       // items without an outcome and answers that were not on their way yet
+}
+
+// in tells whether the database looks as it must if a question was in a state when the program was killed.
+func (f findings) in(state string, q *question) bool {
+	switch turn := f.open[q.id]; state {
+	case idle:
+		return f.waiting == 0 && len(f.sending) == 0
+	case accepting:
+		return !f.begun[q.id] || q.seat.platform == "telegram" // where the trap says it
+	case calling:
+		return turn != nil && len(turn.Open) == 0
+	case toolRunning:
+		return turn != nil && len(turn.Open) == 1
+	case before, after:
+		return f.sending[q.id]
+	}
+	return true
+}
+
+var answerIn = regexp.MustCompile(`answer-(\d{3})`)
+
+// examine opens the database of the killed program, checks that it can be read, and notes what has to be so at the end.
+func (d *drill) examine() findings {
+	d.t.Helper()
+	f := findings{map[string]bool{}, map[string]bool{}, map[string]*sessions.Turn{}, map[string]bool{}, 0}
+	d.read(func(ctx context.Context, store *bolt.Store) {
+		for item, err := range store.Pending(ctx) {
+			d.must(err)
+			if found := questionIn.FindSubmatch(item.Payload); found != nil {
+				f.accepted[string(found[1])] = true
+			}
+			f.waiting++
+		}
+		for key, err := range store.Keys(ctx) {
+			d.must(err)
+			s := &sessions.Session{Key: key}
+			id := d.fold(ctx, store, s, nil)
+			f.accepted[id], f.begun[id] = true, true
+			if s.Turn != nil {
+				f.open[id] = s.Turn
+				for _, call := range s.Turn.Open {
+					d.unknown[call.ID] = true
+				}
+			}
+		}
+		for row, err := range store.Undelivered(ctx) {
+			d.must(err)
+			found := answerIn.FindSubmatch(row.Payload)
+			switch {
+			case row.Parts[0].State == sessions.Queued:
+				f.waiting++
+			case row.Parts[0].State == sessions.Sending && found != nil:
+				f.sending[string(found[1])] = true
+				d.doubtful[string(found[1])] = true
+			}
+		}
+	})
+	return f
+}
+
+// fold folds a conversation's whole log, shows each entry, and returns the id of its question.
+func (d *drill) fold(ctx context.Context, store *bolt.Store, s *sessions.Session, show func(sessions.Entry)) (id string) {
+	d.t.Helper()
+	for record, err := range store.History(ctx, s.Key, 0) {
+		d.must(err)
+		d.must(s.Apply(record))
+		for _, e := range record.Entries {
+			if m, ok := e.(sessions.UserMessage); ok {
+				if found := questionIn.FindStringSubmatch(m.Message.Text); found != nil {
+					id = found[1]
+				}
+			}
+			if show != nil {
+				show(e)
+			}
+		}
+	}
+	return id
+}
+
+// checkDatabase looks at what is left when the program has ended in peace.
+func (d *drill) checkDatabase() {
+	d.t.Helper()
+	d.read(func(ctx context.Context, store *bolt.Store) {
+		for item, err := range store.Pending(ctx) {
+			d.must(err)
+			d.t.Errorf("an accepted item has no outcome: %s", item.ID)
+		}
+		for row, err := range store.Undelivered(ctx) {
+			d.must(err)
+			found := answerIn.FindStringSubmatch(string(row.Payload))
+			if found == nil || !d.doubtful[found[1]] || row.Parts[0].State != sessions.InDoubt {
+				d.t.Errorf("a message was not delivered: %s %+v", row.Payload, row.Parts)
+			}
+		}
+		for key, err := range store.Keys(ctx) {
+			d.must(err)
+			d.checkLog(ctx, store, key)
+		}
+	})
+	for id := range d.unknown {
+		d.t.Errorf("the call %s was cut off and has no result", id)
+	}
+}
+
+// checkLog checks one conversation: its turns are closed, its ledger is valid, and calls that were cut off say so.
+func (d *drill) checkLog(ctx context.Context, store *bolt.Store, key sessions.Key) {
+	d.t.Helper()
+	s := &sessions.Session{Key: key}
+	started, ended := 0, 0
+	d.fold(ctx, store, s, func(e sessions.Entry) {
+		switch e := e.(type) {
+		case sessions.TurnStarted:
+			started++
+		case sessions.TurnEnded:
+			ended++
+			if e.Reason != string(loop.EndAnswered) {
+				d.t.Errorf("%s: a turn ended with %q", key, e.Reason)
+			}
+		case sessions.ToolResult:
+			call := e.Message.ToolCallID
+			if cut := d.unknown[call]; cut != (e.Outcome == sessions.OutcomeUnknown) {
+				d.t.Errorf("%s: the outcome of call %s is %q; it was cut off: %v", key, call, e.Outcome, cut)
+			}
+			delete(d.unknown, call)
+		}
+	})
+	if started != 1 || ended != 1 || s.Turn != nil {
+		d.t.Errorf("%s: %d turns were started and %d ended for one question", key, started, ended)
+	}
+	if err := loop.CheckLedger(s.Messages); err != nil {
+		d.t.Errorf("%s: the ledger is not valid: %v", key, err)
+	}
+}
+
+// read opens the database while the program does not run.
+func (d *drill) read(look func(context.Context, *bolt.Store)) {
+	d.t.Helper()
+	store, err := bolt.Open(d.database)
+	d.must(err)
+	look(d.t.Context(), store)
+	d.must(store.Close())
+}
+
+func (d *drill) must(err error) {
+	d.t.Helper()
+	if err != nil {
+		d.t.Fatal(err)
+	}
+}
