@@ -78,8 +78,12 @@ func wireTools(cfg ToolsConfig) (*tools.Registry, error) {
 	return tools.NewRegistry(all...)
 }
 
-// wireGateway joins everything. newWork, if not nil, fills the work folder of a new conversation.
+// wireGateway joins everything, and first hides this process's environment, which may hold tokens, from the programs that
+// tools run. newWork, if not nil, fills the work folder of a new conversation.
 func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter, newWork func(string) error, log *slog.Logger) (*gateway.Gateway, error) {
+	if err := terminal.Conceal(); err != nil {
+		return nil, fmt.Errorf("hide the environment from other processes: %w", err)
+	}
 	if cfg.Model.Name == "" {
 		return nil, errors.New("no model is named: set model.name in config.toml, or TALARIA_MODEL")
 	}
