@@ -12,7 +12,8 @@ import (
 
 const (
 	bubbleAfter   = time.Second      // a turn that lasts longer shows what it does
-	bubbleRefresh = 15 * time.Second // so that the elapsed time moves while nothing else does
+	bubbleRefresh = 5 * time.Second  // so that the elapsed time moves while nothing else does ...
+	bubbleSlower  = 15 * time.Second // ... and this after half a minute
 	bubbleClosing = 5                // attempts at the last edit
 	bubbleSettle  = 2 * time.Second  // how long an answer waits for a bubble that is being posted
 )
@@ -110,20 +111,21 @@ func (b *bubble) finish(o loop.Outcome, parked bool) {
 
 func (b *bubble) run() {
 	ctx := b.t.c.g.outbox.ctx
-	shown := b.id() != "" || b.post(ctx)
-	close(b.posted)
-	if !shown {
-		return
+	shown := ""
+	if b.id() == "" {
+		shown = b.post(ctx)
 	}
-	b.keep(ctx)
+	close(b.posted)
+	if b.id() != "" {
+		b.keep(ctx, shown)
+	}
 }
 
-// keep edits the bubble while the turn runs, and closes it.
-func (b *bubble) keep(ctx context.Context) {
+// keep edits the bubble, which shows a text now, while the turn runs, and closes it.
+func (b *bubble) keep(ctx context.Context, shown string) {
 	b.t.c.g.turns.showing(b.id(), true)
 	defer b.t.c.g.turns.showing(b.id(), false)
 	every := max(b.t.c.g.cfg.EditEvery, b.t.c.g.adapters[b.t.address.Platform].Limits().EditEvery)
-	shown := ""
 	for {
 		select {
 		case <-ctx.Done():
@@ -132,7 +134,7 @@ func (b *bubble) keep(ctx context.Context) {
 			b.close(ctx)
 			return
 		case <-b.ring:
-		case <-time.After(bubbleRefresh):
+		case <-time.After(b.refresh()):
 		}
 		text := b.text()
 		if text == shown {
@@ -155,32 +157,41 @@ func (b *bubble) keep(ctx context.Context) {
 	}
 }
 
-// post waits until the turn is worth showing, posts the bubble and records its id. It reports false if there is
-// nothing to go on with.
-func (b *bubble) post(ctx context.Context) bool {
+// refresh is how long a bubble may stay as it is.
+func (b *bubble) refresh() time.Duration {
+	if time.Since(b.t.started) < 30*time.Second {
+		return bubbleRefresh
+	}
+	return bubbleSlower
+}
+
+// post waits until the turn is worth showing, posts the bubble, records its id and returns its text. There is no id if
+// there is nothing to go on with.
+func (b *bubble) post(ctx context.Context) string {
 	timer := time.NewTimer(bubbleAfter)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-		return false
+		return ""
 	case <-b.over:
-		return false
+		return ""
 	case <-b.begun:
 	case <-timer.C:
 	}
 	t := b.t
-	out := b.outgoing(b.text(), true)
+	text := b.text()
+	out := b.outgoing(text, true)
 	out.Key, out.Silent = t.id, true
 	id, err := t.c.g.adapters[t.address.Platform].Send(ctx, t.address, out)
 	if err != nil {
 		t.c.g.log.Warn("progress is not shown", "task", t.id, "error", err)
-		return false
+		return ""
 	}
 	b.mu.Lock()
 	b.message = id
 	b.mu.Unlock()
 	t.shown(ctx, id)
-	return true
+	return text
 }
 
 // shown records the bubble in the log, so that a restart finds it again. If the turn has ended meanwhile the log refuses
