@@ -64,9 +64,20 @@ func checkTokens(ctx context.Context, adapters []platforms.Adapter, r redactor, 
 		cancel()
 		if err != nil {
 			bad = true
-			line = "NOT working: " + r.text(err.Error())
+			line = "NOT working: " + r.text(err.Error()) + advice(a.Name(), err)
 		}
 		fmt.Fprintf(stdout, "%-9s %s\n", a.Name(), line)
 	}
 	return bad
+}
+
+// advice says what to look at when a platform does not work.
+func advice(name platforms.Name, err error) string {
+	switch platforms.ClassOf(err) {
+	case platforms.Fatal:
+		return fmt.Sprintf("\n          Is the token below platforms.%s the right one, and still valid?", name)
+	case platforms.Transient:
+		return fmt.Sprintf("\n          Is there a network, and is platforms.%s.api_url right if it is set?", name)
+	}
+	return ""
 }

@@ -1,0 +1,364 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/talaria-agent/talaria/loop/demo"
+	"github.com/talaria-agent/talaria/platforms"
+	"github.com/talaria-agent/talaria/sessions"
+	"github.com/talaria-agent/talaria/sessions/bolt"
+)
+
+// echo is a model that answers with the last word of what it was told.
+func echo(req demo.Request) demo.Response {
+	text, _ := req.LastUser()
+	return demo.Say("echo " + text[strings.LastIndex(text, " ")+1:])
+}
+
+func TestRunSaysWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	launch(t, nil, "run").mustExit(t, 1,
+		"TELEGRAM_BOT_TOKEN", "SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "DISCORD_BOT_TOKEN", "config.toml", "talaria lab")
+	launch(t, []string{"SLACK_BOT_TOKEN=" + slackToken}, "run").mustExit(t, 1, "platforms.slack.app_token", "Slack needs both tokens")
+	launch(t, []string{"TELEGRAM_BOT_TOKEN=" + telegramToken}, "run").mustExit(t, 1, "model.name", "TALARIA_MODEL")
+	launch(t, nil, "run", "--config", "nowhere.toml").mustExit(t, 1, "nowhere.toml")
+}
+
+func TestRunRefusesUnknownKey(t *testing.T) {
+	t.Parallel()
+	s := serveAll(t, 0, echo, nil)
+	config := s.config(t, t.TempDir(), "[gateway]\nwrokers = 3\n")
+	text, err := os.ReadFile(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := strings.Count(string(text[:strings.Index(string(text), "wrokers")]), "\n") + 1
+	for _, command := range []string{"run", "check", "health"} {
+		launch(t, nil, command, "--config", config).mustExit(t, 1,
+			fmt.Sprintf(`%s:%d: unknown key "gateway.wrokers"; did you mean "gateway.workers"?`, config, line))
+	}
+}
+
+func TestCommandLine(t *testing.T) {
+	t.Parallel()
+	launch(t, nil, "version").mustExit(t, 0, "talaria ", "go1.")
+	launch(t, nil, "help").mustExit(t, 0, "talaria lab", "talaria run", "talaria check", "talaria health")
+	launch(t, nil).mustExit(t, 2, "talaria lab")
+	launch(t, nil, "dance").mustExit(t, 2, `there is no command "dance"`)
+	launch(t, nil, "run", "--fast").mustExit(t, 2, "-fast", "-config")
+	launch(t, nil, "run", "away").mustExit(t, 2, `"away"`)
+	launch(t, nil, "lab", "--listen", "0.0.0.0:0").mustExit(t, 2, "password")
+	launch(t, nil, "lab", "--model-url", "http://localhost:1").mustExit(t, 2, "--model")
+	launch(t, nil, "health").mustExit(t, 1, "http.listen", "TALARIA_HTTP_LISTEN")
+}
+
+// TestRun runs one instance with all that can be asked about it from outside.
+func TestRun(t *testing.T) {
+	t.Parallel()
+	s := serveAll(t, 2, echo, nil)
+	data := filepath.Join(t.TempDir(), "data")
+	config := s.config(t, data, fmt.Sprintf("[http]\nlisten = %q\n", freeAddress(t)))
+	first := launch(t, nil, "run", "--config", config)
+	poll(t, "the program connects to Discord", func() bool { return s.discord.Connected() == 1 })
+	for _, p := range allPlatforms {
+		s.seat(p, 0).say(t, "hello from-"+string(p))
+		s.seat(p, 0).sees(t, "echo from-"+string(p))
+	}
+
+	t.Run("a second instance is refused", func(t *testing.T) {
+		launch(t, nil, "run", "--config", config).mustExit(t, 1, "another instance", filepath.Join(data, "state", "talaria.db"))
+		s.seat(platforms.Slack, 1).say(t, "still there-you-are")
+		s.seat(platforms.Slack, 1).sees(t, "echo there-you-are")
+	})
+	t.Run("health", func(t *testing.T) {
+		launch(t, nil, "health", "--config", config).mustExit(t, 0,
+			`"status":"ok"`, `"telegram":"alive"`, `"slack":"alive"`, `"discord":"alive"`)
+	})
+	t.Run("only the owner can read the data", func(t *testing.T) {
+		for path, want := range map[string]fs.FileMode{
+			data: 0o700, filepath.Join(data, "state"): 0o700, filepath.Join(data, "state", "talaria.db"): 0o600,
+			filepath.Join(data, "work"): 0o700,
+		} {
+			info, err := os.Stat(path)
+			if err != nil {
+				t.Error(err)
+			} else if info.Mode().Perm() != want {
+				t.Errorf("%s has mode %o, want %o", path, info.Mode().Perm(), want)
+			}
+		}
+	})
+	first.signal(t, syscall.SIGTERM)
+	first.mustExit(t, 0)
+	launch(t, nil, "health", "--config", config).mustExit(t, 1, "no answer from the running instance")
+	launch(t, nil, "run", "--config", "/dev/null").mustExit(t, 1, "no platform has a token")
+}
+
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	s := serveAll(t, 1, echo, nil)
+	data := filepath.Join(t.TempDir(), "data")
+	launch(t, nil, "check", "--config", s.config(t, data, "")).mustExit(t, 0,
+		"is fine", "@talaria_bot", "@talaria (U0BOT) in the workspace Olympus", "Talaria (user ", "1 users", "scripted at http://")
+	if _, err := os.Stat(data); err == nil {
+		t.Error("check has made the data folder")
+	}
+	for secret, platform := range map[string]string{telegramToken: "telegram", slackToken: "slack", slackAppToken: "slack", discordToken: "discord"} {
+		wrong := launch(t, nil, "check", "--config", s.config(t, data, "", `"`+secret+`"`, `"`+secret+`-wrong"`))
+		wrong.mustExit(t, 1, fmt.Sprintf("Is the token below platforms.%s the right one", platform))
+		if line := regexp.MustCompile(`(?m)^` + platform + ` +NOT working: `); !line.MatchString(wrong.output.String()) {
+			t.Errorf("the output does not say that %s does not work", platform)
+		}
+		if n := strings.Count(wrong.output.String(), "NOT working"); n != 1 {
+			t.Errorf("%d platforms do not work because one has a wrong token", n)
+		}
+	}
+}
+
+// TestRunWithWrongTokens: a platform that refuses the token is off with a word in the log, and all of them are an end.
+func TestRunWithWrongTokens(t *testing.T) {
+	t.Parallel()
+	s := serveAll(t, 1, echo, nil)
+	wrong := []string{`"` + telegramToken, `"7000000001:BB-` + canary, `"` + slackToken, `"xoxb-` + canary + "-other", `"` + discordToken, `"other-` + canary}
+	data := filepath.Join(t.TempDir(), "data")
+	launch(t, nil, "run", "--config", s.config(t, data, "", wrong...)).mustExit(t, 1,
+		"a platform is off", "telegram:", "slack:", "discord:")
+
+	one := launch(t, nil, "run", "--config", s.config(t, data, "", wrong[:2]...))
+	await(t, "Telegram is off", one.output.Changed, func() bool { return strings.Contains(one.output.String(), "a platform is off") })
+	s.seat(platforms.Slack, 0).say(t, "and yet it-moves")
+	s.seat(platforms.Slack, 0).sees(t, "echo it-moves")
+	one.signal(t, syscall.SIGTERM)
+	one.mustExit(t, 0)
+}
+
+// TestUnreachable: without a network the program waits and says so, and no secret is in what the network's errors say.
+func TestUnreachable(t *testing.T) {
+	t.Parallel()
+	s := serveAll(t, 1, echo, nil)
+	nowhere := "http://" + freeAddress(t)
+	replace := []string{s.modelURL, nowhere + "/v1"}
+	for _, p := range allPlatforms {
+		replace = append(replace, s.url[p], nowhere)
+	}
+	config := s.config(t, filepath.Join(t.TempDir(), "data"), "", replace...)
+	launch(t, nil, "check", "--config", config).mustExit(t, 1, "telegram  NOT working", "slack     NOT working", "discord   NOT working", "Is there a network")
+
+	p := launch(t, nil, "run", "--config", config)
+	for _, platform := range allPlatforms {
+		refused := regexp.MustCompile(`(?i)` + string(platform) + `.*refused`)
+		await(t, string(platform)+" is complained about", p.output.Changed, func() bool { return refused.MatchString(p.output.String()) })
+	}
+	p.signal(t, syscall.SIGTERM)
+	p.mustExit(t, 0)
+}
+
+// TestModelTrouble: a person is told what is wrong with the model, and nobody its key.
+func TestModelTrouble(t *testing.T) {
+	t.Parallel()
+	s := serveAll(t, 1, echo, nil)
+	for _, trouble := range []struct{ name, old, wrong, said, logged string }{
+		{"a wrong key", modelKey, modelKey + "-wrong", "did not accept the access key", "the API key is wrong"},
+		{"no network", s.modelURL, "http://" + freeAddress(t) + "/v1", "", "connection refused"},
+	} {
+		p := launch(t, nil, "run", "--config", s.config(t, filepath.Join(t.TempDir(), "data"), "", trouble.old, trouble.wrong))
+		alice := s.seat(platforms.Telegram, 0)
+		alice.say(t, "are you-there")
+		await(t, trouble.name+" is logged", p.output.Changed, func() bool { return strings.Contains(p.output.String(), trouble.logged) })
+		if trouble.said != "" { // without a network the model is asked for a while longer
+			alice.sees(t, trouble.said)
+		}
+		if alice.count(canary) > 0 {
+			t.Errorf("%s: a secret is in the chat", trouble.name)
+		}
+		p.signal(t, syscall.SIGTERM)
+		p.mustExit(t, 0)
+	}
+}
+
+// TestStopDuringTurn: a turn is parked by SIGTERM, and goes on with the next start.
+func TestStopDuringTurn(t *testing.T) {
+	t.Parallel()
+	asked := make(chan struct{})
+	var first sync.Once
+	s := serveAll(t, 1, func(req demo.Request) demo.Response {
+		reply := echo(req)
+		first.Do(func() {
+			close(asked)
+			reply = demo.Response{Wait: time.Hour} // ends with the client
+		})
+		return reply
+	}, nil)
+	data := filepath.Join(t.TempDir(), "data")
+	config := s.config(t, data, "")
+	p := launch(t, nil, "run", "--config", config)
+	alice := s.seat(platforms.Telegram, 0)
+	alice.say(t, "take your-time")
+	receive(t, "the model is asked", asked)
+	p.signal(t, syscall.SIGTERM)
+	p.mustExit(t, 0)
+	if turn := openTurn(t, data); turn == nil {
+		t.Error("the turn is not open in the log")
+	}
+
+	p = launch(t, nil, "run", "--config", config)
+	alice.sees(t, "echo your-time")
+	p.signal(t, os.Interrupt)
+	p.mustExit(t, 0)
+	if n := alice.count("echo your-time"); n != 1 {
+		t.Errorf("the answer is there %d times", n)
+	}
+	if turn := openTurn(t, data); turn != nil {
+		t.Errorf("the turn %s is still open in the log", turn.ID)
+	}
+}
+
+// openTurn returns the open turn of the only conversation.
+func openTurn(t *testing.T, data string) (turn *sessions.Turn) {
+	t.Helper()
+	store, err := bolt.Open(filepath.Join(data, "state", "talaria.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	for key, err := range store.Keys(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := store.Acquire(t.Context(), key, "test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := sessions.Fold(key, c.Records)
+		if err != nil {
+			t.Fatal(err)
+		}
+		turn = s.Turn
+	}
+	return turn
+}
+
+// TestSecondSignal: a first SIGTERM waits for an answer that is on its way, a second one does not.
+func TestSecondSignal(t *testing.T) {
+	t.Parallel()
+	sending, stopping := make(chan struct{}), make(chan struct{})
+	s := serveAll(t, 1, echo, func(p platforms.Name, next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch {
+			case strings.HasSuffix(r.URL.Path, "/sendMessage"):
+				close(sending)
+				untilClientIsGone(r)
+			case strings.HasSuffix(r.URL.Path, "/getUpdates"):
+				next.ServeHTTP(w, r)
+				if r.Context().Err() != nil {
+					close(stopping)
+				}
+			default:
+				next.ServeHTTP(w, r)
+			}
+		})
+	})
+	p := launch(t, nil, "run", "--config", s.config(t, filepath.Join(t.TempDir(), "data"), ""))
+	s.seat(platforms.Telegram, 0).say(t, "never-mind")
+	receive(t, "the answer is sent", sending)
+	p.signal(t, syscall.SIGTERM)
+	receive(t, "the program stops to ask for updates", stopping)
+	ticker := time.NewTicker(50 * time.Millisecond)
+	defer ticker.Stop()
+	for ended := false; !ended; {
+		p.signal(t, syscall.SIGTERM) // once more, if it came before the program was ready for it
+		select {
+		case <-p.ended:
+			ended = true
+		case <-ticker.C:
+		}
+	}
+	status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if !ok || status.Signal() != syscall.SIGTERM {
+		t.Errorf("the program ended by itself (%v), as if it had waited", p.cmd.ProcessState)
+	}
+}
+
+var labAddress = regexp.MustCompile(`http://127\.0\.0\.1:\d+/\?token=\w+`)
+
+func TestLab(t *testing.T) {
+	t.Parallel()
+	p := launch(t, nil, "lab")
+	await(t, "the lab prints its address", p.output.Changed, func() bool { return strings.Contains(p.output.String(), "Ctrl-C") })
+	address := labAddress.FindString(p.output.String())
+	page, err := url.Parse(address)
+	if err != nil || address == "" {
+		t.Fatalf("the lab prints no address: %s", p.output.String())
+	}
+	if status, body := get(t, address); status != http.StatusOK || !strings.Contains(body, "Talaria") {
+		t.Errorf("the page answers %d: %.200s", status, body)
+	}
+	for _, other := range []string{"http://" + page.Host + "/", "http://" + page.Host + "/?token=guess"} {
+		if status, _ := get(t, other); status != http.StatusForbidden {
+			t.Errorf("without the token the page answers %d", status)
+		}
+	}
+	folders, err := filepath.Glob(filepath.Join(p.cmd.Dir, "talaria-lab-*"))
+	if err != nil || len(folders) != 1 {
+		t.Fatalf("the lab works in the folders %v", folders)
+	}
+	p.signal(t, os.Interrupt)
+	p.mustExit(t, 0)
+	if _, err := os.Stat(folders[0]); !os.IsNotExist(err) {
+		t.Errorf("the lab's folder is still there: %v", err)
+	}
+}
+
+// get fetches a page as a browser does, with a jar for what the page puts into it.
+func get(t *testing.T, address string) (status int, body string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{Jar: jar}
+	defer client.CloseIdleConnections()
+	res, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(text)
+}
+
+// freeAddress returns an address on which nobody listens.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
