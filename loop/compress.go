@@ -84,7 +84,7 @@ func (c *Compressor) compress(ctx context.Context, s *sessions.Session, maxResul
 	}
 	out := sessions.Compaction{
 		Prompt: s.Prompt, Segment: s.ID, Started: s.Started, Before: ContextTokens(s), Count: s.Compactions + 1,
-		Ineffective: s.Ineffective,
+		Ineffective: s.Ineffective, Todos: s.Todos, Notes: s.Notes,
 	}
 	messages, _ := Repair(s.Messages)
 	plan := layOut(messages, c.tailBudget())

@@ -95,6 +95,9 @@ type Compaction struct {
 
 	// Ineffective is how many compactions in a row had been found ineffective before this one, see Session.
 	Ineffective int `json:"ineffective,omitempty"`
+
+	Todos []Todo         `json:"todos,omitempty"`
+	Notes []NotesChanged `json:"notes,omitempty"`
 }
 
 // Reset begins a new session: the ledger is empty again. It never stands inside a turn.
@@ -159,6 +162,12 @@ func decodeEntry(j entryJSON) (Entry, error) {
 		return decodeAs[Reset](j)
 	case "bubble_shown":
 		return decodeAs[BubbleShown](j)
+	case "todo_changed":
+		return decodeAs[TodoChanged](j)
+	case "notes_changed":
+		return decodeAs[NotesChanged](j)
+	case "delegated":
+		return decodeAs[Delegated](j)
 	}
 	return nil, fmt.Errorf("decode entry: unknown kind %q (written by a newer version?)", j.Kind)
 }

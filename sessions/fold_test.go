@@ -69,12 +69,12 @@ func (w *writer) commit() {
 
 // entry adds one thing that may happen now.
 func (w *writer) entry() {
-	choices := []func(){w.prompt}
+	choices := []func(){w.prompt, w.notes}
 	switch {
 	case w.turn == "":
 		choices = append(choices, w.begin, w.begin, w.reset, w.compact)
 	case len(w.open) > 0:
-		choices = append(choices, w.result, w.result, w.resume, w.bubble)
+		choices = append(choices, w.result, w.result, w.resume, w.bubble, w.todo, w.delegated)
 	default:
 		choices = append(choices, w.reply, w.reply, w.steer, w.end, w.compact, w.bubble)
 	}
@@ -122,7 +122,20 @@ func (w *writer) end() {
 func (w *writer) resume() { w.add(TurnResumed{Turn: w.turn, At: noon}) }
 func (w *writer) bubble() { w.add(BubbleShown{Turn: w.turn, MessageID: "m"}) }
 func (w *writer) prompt() { w.add(PromptBuilt{System: fmt.Sprint(len(w.records))}) }
-func (w *writer) reset()  { w.add(Reset{By: "U1", At: noon}) }
+func (w *writer) todo() {
+	w.add(TodoChanged{Turn: w.turn, Items: []Todo{{ID: "1", Content: fmt.Sprint(w.calls), Status: TodoPending}}})
+}
+
+func (w *writer) delegated() {
+	w.add(Delegated{Turn: w.turn, Used: Spent{Rounds: 1, Calls: 2, Tokens: 3}})
+}
+
+func (w *writer) notes() {
+	owner := rapid.SampledFrom([]string{"a", "b"}).Draw(w.t, "owner")
+	w.add(NotesChanged{Owner: owner, Target: "memory", Content: fmt.Sprint(len(w.records))})
+}
+
+func (w *writer) reset() { w.add(Reset{By: "U1", At: noon}) }
 
 // compact carries over what a fold of all that was written so far says, as the program that writes compactions does.
 func (w *writer) compact() {
@@ -134,6 +147,7 @@ func (w *writer) compact() {
 	c := Compaction{
 		Messages: []Message{{Role: RoleUser, Text: "in short"}}, Prompt: s.Prompt, Turn: s.Turn, Segment: s.ID,
 		Started: s.Started, Before: 2, After: 1, Count: s.Compactions + 1, Ineffective: s.Ineffective, At: noon,
+		Todos: s.Todos, Notes: s.Notes,
 	}
 	if c.Turn != nil {
 		c.Turn.From = 0

@@ -21,8 +21,10 @@ func everyEntry() []Entry {
 	prompt := PromptBuilt{System: "be <kind>\n", Tools: []byte(`[ {"name": "<x>"} ]`)}
 	turn := Turn{
 		ID: "t1", Inputs: []ItemID{"i1"}, Requester: "U1", Started: at, Rounds: 2, Calls: 3, Resumed: 1, Usage: usage,
-		Open: []ToolCall{call}, Bubble: "m1", From: 1,
+		Open: []ToolCall{call}, Bubble: "m1", From: 1, Delegated: Spent{Rounds: 1, Calls: 2, Tokens: 3, Usage: usage},
 	}
+	todos := []Todo{{ID: "1", Content: "look", Status: TodoInProgress}}
+	notes := NotesChanged{Turn: "t1", Owner: "telegram/7/dm/1/1", Target: "memory", Content: "- likes <tea>\n", Before: "d1"}
 	return []Entry{
 		TurnStarted{Turn: "t1", Inputs: []ItemID{"i1", "i2"}, Requester: "U1", At: at},
 		TurnResumed{Turn: "t1", At: at},
@@ -33,10 +35,13 @@ func everyEntry() []Entry {
 		prompt,
 		Compaction{
 			Messages: []Message{user, assistant}, Prompt: &prompt, Turn: &turn, Segment: "k@1", Started: at,
-			Before: 9, After: 4, Count: 2, Summary: true, At: at, Ineffective: 1,
+			Before: 9, After: 4, Count: 2, Summary: true, At: at, Ineffective: 1, Todos: todos, Notes: []NotesChanged{notes},
 		},
 		Reset{By: "U1", At: at},
 		BubbleShown{Turn: "t1", MessageID: "m1"},
+		TodoChanged{Turn: "t1", Items: todos},
+		notes,
+		Delegated{Turn: "t1", Used: turn.Delegated},
 	}
 }
 
@@ -80,8 +85,8 @@ func TestEntriesAreComplete(t *testing.T) {
 		}
 	}
 	want := []string{
-		"assistant_message", "bubble_shown", "compaction", "prompt_built", "reset", "tool_result",
-		"turn_ended", "turn_resumed", "turn_started", "user_message",
+		"assistant_message", "bubble_shown", "compaction", "delegated", "notes_changed", "prompt_built", "reset",
+		"todo_changed", "tool_result", "turn_ended", "turn_resumed", "turn_started", "user_message",
 	}
 	for _, k := range want { // permanent names: they stand in files
 		if !kinds[k] {

@@ -15,7 +15,9 @@ type Session struct {
 	Started  time.Time // of the segment
 	Messages []Message // the ledger, as it goes to the model after the system prompt
 	Prompt   *PromptBuilt
-	Turn     *Turn // the open turn, nil if there is none
+	Turn     *Turn          // the open turn, nil if there is none
+	Todos    []Todo         // the model's list of what is to be done
+	Notes    []NotesChanged // the last change of each of the notes in this session
 
 	// Measured is the size of the prompt plus the reply of the last model call, in tokens as the provider counted
 	// them, and MeasuredTo how many Messages it covers. Zero until a provider has reported.
@@ -38,9 +40,10 @@ type Turn struct {
 	Calls     int        `json:"calls"`   // tool calls so far
 	Resumed   int        `json:"resumed"` // how often it went on after a crash
 	Usage     Usage      `json:"usage"`
-	Open      []ToolCall `json:"open,omitempty"`   // calls of the last assistant message without a result, in call order
-	Bubble    string     `json:"bubble,omitempty"` // message id of the progress message, empty if none is known
-	From      int        `json:"from"`             // index in Messages of the turn's first message
+	Open      []ToolCall `json:"open,omitempty"`     // calls of the last assistant message without a result, in call order
+	Bubble    string     `json:"bubble,omitempty"`   // message id of the progress message, empty if none is known
+	From      int        `json:"from"`               // index in Messages of the turn's first message
+	Delegated Spent      `json:"delegated,omitzero"` // by its sub-agents; not part of the counts above
 }
 
 // Fold returns the session of a conversation from its records: all of them, or those from a base on. What stands in
@@ -116,6 +119,13 @@ func (s *Session) apply(e Entry, r Record) error {
 		s.begin(r)
 	case BubbleShown:
 		return s.inTurn(e.Turn, func(t *Turn) { t.Bubble = e.MessageID })
+	case TodoChanged:
+		s.Todos = e.Items
+		return s.inTurn(e.Turn, func(*Turn) {})
+	case NotesChanged:
+		s.notesChanged(e)
+	case Delegated:
+		return s.inTurn(e.Turn, func(t *Turn) { t.Delegated = t.Delegated.Add(e.Used) })
 	default:
 		return fmt.Errorf("entry %T is not known", e)
 	}
@@ -154,6 +164,7 @@ func (s *Session) compact(e Compaction) {
 	s.ID, s.Started = e.Segment, e.Started
 	s.Messages = slices.Clone(e.Messages)
 	s.Prompt = e.Prompt
+	s.Todos, s.Notes = e.Todos, e.Notes
 	s.Measured, s.MeasuredTo = 0, 0
 	s.Compactions, s.Ineffective, s.Unjudged = e.Count, e.Ineffective, e.Before
 	s.Turn = nil
