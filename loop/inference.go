@@ -30,7 +30,7 @@ type reply struct {
 // requested is a call as the model asked for it.
 type requested struct {
 	sessions.ToolCall
-	refusal string // why it must not run: its arguments cannot be read or were cut; empty = nothing against it yet
+	refusal *callError // why it must not run: its arguments cannot be read or were cut; nil = nothing against it yet
 }
 
 func (r reply) blank() bool { return r.message.Blank() }
@@ -90,7 +90,9 @@ func callHint(now time.Time, ending EndReason) string {
 
 // understand turns what a model wrote into what can be stored and executed.
 func understand(r Reply, ledger []sessions.Message, toolsAllowed bool, round int) reply {
-	out := reply{message: sessions.Message{Role: sessions.RoleAssistant, Text: r.Message.Text}, usage: r.Usage}
+	out := reply{usage: r.Usage, message: sessions.Message{
+		Role: sessions.RoleAssistant, Text: r.Message.Text, Reasoning: r.Message.Reasoning,
+	}}
 	if strings.TrimSpace(out.message.Text) == "" {
 		out.message.Text = ""
 	}
@@ -125,7 +127,7 @@ func readCall(c sessions.ToolCall, finish Finish) requested {
 		call.Arguments = "{}"
 	}
 	problem := unreadable(c.Name, call.Arguments)
-	if problem != "" {
+	if problem != nil {
 		call.Arguments = "{}"
 	}
 	if finish == FinishLength {

@@ -139,7 +139,7 @@ func (r *repairer) assistant(m sessions.Message) {
 	if m.ToolCallID != "" {
 		r.report.add("removed a result's field from an assistant message")
 	}
-	clean := sessions.Message{Role: sessions.RoleAssistant, Text: m.Text, ToolCalls: calls}
+	clean := sessions.Message{Role: sessions.RoleAssistant, Text: m.Text, ToolCalls: calls, Reasoning: m.Reasoning}
 	if clean.Blank() {
 		r.report.add("dropped an empty assistant message")
 		return
@@ -152,7 +152,7 @@ func (r *repairer) assistant(m sessions.Message) {
 		r.report.add("joined two assistant messages")
 		last := &r.out[len(r.out)-1]
 		last.Text = strings.TrimSpace(last.Text + "\n\n" + clean.Text)
-		last.ToolCalls = clean.ToolCalls
+		last.ToolCalls, last.Reasoning = clean.ToolCalls, nil // neither half is as its provider knows it
 	} else {
 		r.out = append(r.out, clean)
 	}

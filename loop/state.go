@@ -125,6 +125,7 @@ func (t *turn) closing() []sessions.Entry {
 // closingReply is the entry of the closing message: with the model's name and count if the model wrote it.
 func (t *turn) closingReply(m sessions.Message) sessions.AssistantMessage {
 	if t.said {
+		m.Reasoning = t.reply.message.Reasoning
 		return t.replyEntry(m)
 	}
 	return sessions.AssistantMessage{Turn: t.ID, Message: m}
