@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/talaria-agent/talaria/tools"
 )
 
 const (
@@ -19,21 +21,13 @@ const (
 
 // callError is the structured error that a model gets instead of a result: one a call, JSON.
 type callError struct {
-	Error      string    `json:"error"`
-	Tool       string    `json:"tool,omitempty"`
-	Problems   []problem `json:"problems,omitempty"`
-	DidYouMean []string  `json:"did_you_mean,omitempty"`
-	Available  []string  `json:"available_tools,omitempty"`
-	Written    string    `json:"you_wrote,omitempty"`
-	Advice     string    `json:"advice,omitempty"`
-}
-
-// problem is what is wrong with one argument.
-type problem struct {
-	Argument string `json:"argument,omitempty"`
-	Problem  string `json:"problem"`
-	Expected string `json:"expected,omitempty"`
-	Fix      string `json:"fix,omitempty"` // for a near miss
+	Error      string          `json:"error"`
+	Tool       string          `json:"tool,omitempty"`
+	Problems   []tools.Problem `json:"problems,omitempty"`
+	DidYouMean []string        `json:"did_you_mean,omitempty"`
+	Available  []string        `json:"available_tools,omitempty"`
+	Written    string          `json:"you_wrote,omitempty"`
+	Advice     string          `json:"advice,omitempty"`
 }
 
 func (e callError) text() string {
@@ -46,59 +40,59 @@ func (e callError) text() string {
 	return strings.TrimSpace(out.String())
 }
 
-// unreadable returns the error for arguments that are not one JSON object, empty if they are.
-func unreadable(tool, arguments string) string {
+// unreadable returns the error for arguments that are not one JSON object, nil if they are.
+func unreadable(tool, arguments string) *callError {
 	if isObject(arguments) {
-		return ""
+		return nil
 	}
-	e := callError{
+	e := &callError{
 		Error: "the arguments are not a JSON object; the call did not run", Tool: tool,
 		Written: prefix(strings.ToValidUTF8(arguments, "\uFFFD"), excerptSize),
 		Advice:  "Call again with one complete JSON object.",
 	}
 	var v any
 	if err := json.Unmarshal([]byte(arguments), &v); err != nil {
-		e.Problems = []problem{{Problem: err.Error()}}
+		e.Problems = []tools.Problem{{Problem: err.Error()}}
 	}
-	return e.text()
+	return e
 }
 
-func truncatedCall(tool string) string {
-	return callError{
+func truncatedCall(tool string) *callError {
+	return &callError{
 		Error: "your reply was cut at the output limit, so none of its calls ran", Tool: tool,
 		Advice: "Call again with shorter arguments, for example in several smaller steps.",
-	}.text()
+	}
 }
 
-func (s *toolset) unknownTool(name string) string {
-	e := callError{Error: "there is no such tool; the call did not run", Tool: prefix(name, excerptSize)}
+func (s *toolset) unknownTool(name string) *callError {
+	e := &callError{Error: "there is no such tool; the call did not run", Tool: prefix(name, excerptSize)}
 	if s.registry != nil {
 		e.Available = s.registry.Names()
 		e.DidYouMean = near(name, e.Available)
 	}
-	return e.text()
+	return e
 }
 
-func deniedCall(tool, note string) string {
-	return callError{
+func deniedCall(tool, note string) *callError {
+	return &callError{
 		Error: "not allowed; the call did not run: " + strings.TrimSuffix(note, "."), Tool: tool,
 		Advice: "Do not try the same in another way. Go on without it, or ask the person.",
-	}.text()
+	}
 }
 
-func budgetSpent(tool string) string {
-	return callError{Error: "no tool calls are left in this task; the call did not run", Tool: tool}.text()
+func budgetSpent(tool string) *callError {
+	return &callError{Error: "no tool calls are left in this task; the call did not run", Tool: tool}
 }
 
-func timeIsUp(tool string) string {
-	return callError{Error: "the time for this task is up; the call did not run", Tool: tool}.text()
+func timeIsUp(tool string) *callError {
+	return &callError{Error: "the time for this task is up; the call did not run", Tool: tool}
 }
 
-func stillRunning(tool string) string {
-	return callError{
+func stillRunning(tool string) *callError {
+	return &callError{
 		Error: "an earlier call that was told to stop is still running; this one did not run", Tool: tool,
 		Advice: "Only calls that change nothing are possible until it has ended.",
-	}.text()
+	}
 }
 
 func mayComplete(tool string) string {
@@ -108,9 +102,38 @@ func mayComplete(tool string) string {
 	}.text()
 }
 
+func batchOver(tool string) *callError {
+	return &callError{
+		Error: "the calls of this reply before it took too long; this one did not run", Tool: tool,
+		Advice: "Call it again if it is still needed, with fewer calls in one reply.",
+	}
+}
+
+// givenUp is the error for arguments that were wrong once too often; e is the newest error.
+func givenUp(e *callError, times int) *callError {
+	return &callError{
+		Error: fmt.Sprintf("wrong arguments %d times in a row (last error: %s)", times, e.Error), Tool: e.Tool,
+		Problems: e.Problems, Written: e.Written, DidYouMean: e.DidYouMean,
+		Advice: "Do not try this call again. Go on without it, and say in your answer what you could not do.",
+	}
+}
+
+// unavailable is the error for a tool that failed too often.
+func unavailable(tool, substitute string, times int) *callError {
+	e := &callError{
+		Error: "unavailable in this task", Tool: tool,
+		Advice: fmt.Sprintf("It failed %d times in a row. Go on without it, and say in your answer what you could not do.", times),
+	}
+	if substitute != "" {
+		e.Error += ", use " + substitute
+		e.Advice = fmt.Sprintf("It failed %d times in a row. Use %s instead.", times, substitute)
+	}
+	return e
+}
+
 // explain names what is wrong with the arguments, as far as it can be said argument by argument.
-func explain(schema *jsonschema.Schema, value map[string]any) []problem {
-	var found []problem
+func explain(schema *jsonschema.Schema, value map[string]any) []tools.Problem {
+	var found []tools.Problem
 	known := names(schema)
 	missing := []string{}
 	for _, name := range schema.Required {
@@ -126,7 +149,7 @@ func explain(schema *jsonschema.Schema, value map[string]any) []problem {
 				found = append(found, *p)
 			}
 		case schema.AdditionalProperties != nil:
-			p := problem{Argument: name, Problem: "there is no such argument", Expected: "one of: " + strings.Join(known, ", ")}
+			p := tools.Problem{Argument: name, Problem: "there is no such argument", Expected: "one of: " + strings.Join(known, ", ")}
 			if similar := near(name, append(missing, known...)); len(similar) > 0 {
 				p.Fix = fmt.Sprintf("call it %q", similar[0])
 			}
@@ -134,7 +157,7 @@ func explain(schema *jsonschema.Schema, value map[string]any) []problem {
 		}
 	}
 	for _, name := range missing {
-		found = append(found, problem{
+		found = append(found, tools.Problem{
 			Argument: name, Problem: "it is missing", Expected: describe(schema.Properties[name]),
 		})
 	}
@@ -142,7 +165,7 @@ func explain(schema *jsonschema.Schema, value map[string]any) []problem {
 }
 
 // explainValue returns what is wrong with one argument, nil if nothing is.
-func explainValue(name string, schema *jsonschema.Schema, value any) *problem {
+func explainValue(name string, schema *jsonschema.Schema, value any) *tools.Problem {
 	resolved, err := schema.Resolve(nil)
 	if err != nil {
 		return nil
@@ -150,7 +173,7 @@ func explainValue(name string, schema *jsonschema.Schema, value any) *problem {
 	if err = resolved.Validate(value); err == nil {
 		return nil
 	}
-	p := &problem{Argument: name, Expected: describe(schema)}
+	p := &tools.Problem{Argument: name, Expected: describe(schema)}
 	written := prefix(compact(value), excerptSize)
 	_, isNumber := value.(float64)
 	kind, wanted := kindOf(value), kinds(schema)

@@ -67,11 +67,11 @@ func TestCompress(t *testing.T) {
 	}
 	ms := j.s.Messages
 	if ms[0].Text != "question 0" || ms[1].Role != sessions.RoleAssistant || !strings.Contains(ms[2].Text, notes) {
-		t.Errorf("head: %q", ms[:3])
+		t.Errorf("head: %+v", ms[:3])
 	}
 	n := len(ms)
 	if ms[n-1].Text != "answer 29" || ms[n-4].Text != "question 29" || len(ms[n-2].Text) < 3900 {
-		t.Errorf("tail: %q", ms[n-4:])
+		t.Errorf("tail: %+v", ms[n-4:])
 	}
 	question := m.Requests()[0].Messages[0].Text
 	for _, want := range []string{"question 1\n", "Assistant called echo", "answer 5"} {
@@ -141,15 +141,15 @@ func TestTail(t *testing.T) {
 	out := compress(t, loop.NewCompressor(nil, 40_000, 0), j)
 	n := len(out.Messages)
 	if out.Messages[n-2].Text != "answer 29" || !strings.HasPrefix(out.Messages[n-1].Text, "a long request") || n != 5 {
-		t.Errorf("%d messages, tail %.80q", n, out.Messages[n-2:])
+		t.Errorf("%d messages, tail %+v", n, out.Messages[n-2:])
 	}
 	j = talk(t, 30, 26_000) // of 6,500 tokens, where 8,000 are planned
 	if out = compress(t, loop.NewCompressor(nil, 40_000, 0), j); !strings.HasPrefix(out.Messages[4].Text, "question 29") {
-		t.Errorf("tail: %.80q", out.Messages[4:])
+		t.Errorf("tail: %+v", out.Messages[4:])
 	}
 	j = talk(t, 30, 20_000) // of 5,000 tokens
 	if out = compress(t, loop.NewCompressor(nil, 40_000, 0), j); out.Messages[3].ToolCalls == nil || out.Messages[3].ToolCalls[0].Arguments != `{"n":28}` {
-		t.Errorf("tail: %.80q", out.Messages[4:])
+		t.Errorf("tail: %+v", out.Messages[4:])
 	}
 }
 
@@ -238,7 +238,7 @@ func TestContextTooLong(t *testing.T) {
 	last := m.Requests()[2].Messages
 	n := len(last)
 	if !strings.Contains(fmt.Sprint(last), notes) || last[n-3].Text != "the request" || last[n-1].Text != "x" {
-		t.Errorf("request: %q", last[n-3:])
+		t.Errorf("request: %+v", last[n-3:])
 	}
 	if diff := cmp.Diff([]string{
 		"RoundStarted 1", "Replied", "CallStarted c81", "CallEnded c81 ok", "RoundStarted 2", "Compacted", "RoundStarted 2", "Replied",

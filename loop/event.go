@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/talaria-agent/talaria/sessions"
+	"github.com/talaria-agent/talaria/tools"
 )
 
 // Event is what a turn tells its observer. The set is closed. Order: RoundStarted, then TextDelta any number of times,
@@ -48,6 +49,7 @@ type CallStarted struct {
 type CallEnded struct {
 	CallID, Tool string
 	Outcome      sessions.Outcome
+	Class        tools.Failure // what went wrong, empty if nothing did
 	Took         time.Duration
 }
 

@@ -17,6 +17,9 @@ import (
 
 const (
 	callTimeout = 5 * time.Minute // of a tool that names none
+	batchTime   = 7 * time.Minute // after which no more calls of one reply are started, without the waiting for people
+	callTries   = 3               // at a call that fails for passing reasons, the first included
+	callWait    = time.Second     // before the second try, and twice as long before the next
 	patience    = 5 * time.Second // how long calls that were told to stop are waited for, all together
 	maxParallel = 8
 	previewSize = 200
@@ -34,6 +37,7 @@ type finished struct {
 	text    string
 	outcome sessions.Outcome
 	took    time.Duration
+	fault   fault // zero if all went well
 }
 
 // execution runs the calls of one reply. Calls run in batches, one batch after the other; those of one batch run side
@@ -42,21 +46,23 @@ type finished struct {
 type execution struct {
 	t       *turn
 	calls   []prepared
-	results []*finished // by call; nil = not in yet
-	written int         // how many results are committed
-	broken  error       // the log did not take a result
+	results []*finished   // by call; nil = not in yet
+	written int           // how many results are committed
+	broken  error         // the log did not take a result
+	until   time.Duration // on the turn's clock, when no more calls are started
 }
 
 // execute runs calls and commits their results. At most budget of them run. An error means that the log is lost.
 func (t *turn) execute(ctx context.Context, calls []requested, budget int) error {
-	e := &execution{t: t, results: make([]*finished, len(calls))}
+	e := &execution{t: t, results: make([]*finished, len(calls)), until: t.clock.used() + batchTime}
 	for i, c := range calls {
 		p := t.tools.prepare(c)
 		if i >= budget {
-			p.refuse(sessions.OutcomeSkipped, budgetSpent(c.Name))
+			p.refuse(sessions.OutcomeSkipped, fault{}, budgetSpent(c.Name))
 		}
 		e.calls = append(e.calls, p)
 	}
+	t.health.looked(e.calls)
 	for from := 0; from < len(calls) && e.broken == nil; {
 		to := e.batchEnd(from)
 		e.runBatch(ctx, from, to)
@@ -102,6 +108,7 @@ func (e *execution) runBatch(ctx context.Context, from, to int) {
 	for range to - from {
 		a := <-arrivals
 		e.results[a.index] = &a.result
+		e.t.health.saw(a.result)
 		if len(arrivals) == 0 {
 			if e.commit(ctx); e.broken != nil {
 				cancel()
@@ -118,12 +125,18 @@ func (e *execution) admit(ctx context.Context, p prepared) (early finished, over
 	case ctx.Err() != nil:
 		early.outcome, early.text = sessions.OutcomeInterrupted, notStartedText
 		if halted(ctx) == timedOut {
-			early.outcome, early.text = sessions.OutcomeSkipped, timeIsUp(p.call.Name)
+			early.outcome, early.text = sessions.OutcomeSkipped, timeIsUp(p.call.Name).text()
 		}
 	case p.outcome != "":
-		early.outcome, early.text = p.outcome, p.refusal
+		early.outcome, early.text, early.fault = p.outcome, p.refusal.text(), p.fault
+	case e.t.health.open(p.call.Name):
+		early.outcome, early.fault = sessions.OutcomeRefused, fault{tools.FailTool, atCall}
+		early.text = unavailable(p.call.Name, e.t.tools.substitute(p.spec), e.t.health.threshold).text()
 	case p.effects && e.t.runner.stragglers.any(e.t.Scope.Conversation):
-		early.outcome, early.text = sessions.OutcomeRefused, stillRunning(p.call.Name)
+		early.outcome, early.text = sessions.OutcomeRefused, stillRunning(p.call.Name).text()
+	case e.t.clock.used() >= e.until:
+		early.outcome, early.text = sessions.OutcomeSkipped, batchOver(p.call.Name).text()
+		early.fault = fault{tools.FailTimeout, atCall}
 	case p.verdict == tools.AskFirst:
 		early, over = e.ask(ctx, p)
 	default:
@@ -135,9 +148,9 @@ func (e *execution) admit(ctx context.Context, p prepared) (early finished, over
 // ask asks a person for permission. The turn's clock stands still meanwhile.
 func (e *execution) ask(ctx context.Context, p prepared) (early finished, over bool) {
 	t := e.t
-	early = finished{call: p.call, outcome: sessions.OutcomeDenied}
+	early = finished{call: p.call, outcome: sessions.OutcomeDenied, fault: fault{tools.FailPermission, atCall}}
 	if t.runner.Approver == nil {
-		early.text = deniedCall(p.call.Name, "it needs permission, and nobody can be asked here")
+		early.text = deniedCall(p.call.Name, "it needs permission, and nobody can be asked here").text()
 		return early, true
 	}
 	t.emit(AwaitingApproval{CallID: p.call.ID, Tool: p.call.Name, Preview: oneLine(p.preview)})
@@ -154,9 +167,9 @@ func (e *execution) ask(ctx context.Context, p prepared) (early finished, over b
 		early.outcome, early.text = sessions.OutcomeInterrupted, notStartedText
 	case err != nil:
 		t.log.Warn("asking for approval failed", "tool", p.call.Name, "err", err)
-		early.text = deniedCall(p.call.Name, "permission could not be asked for")
+		early.text = deniedCall(p.call.Name, "permission could not be asked for").text()
 	case !decision.Allowed:
-		early.text = deniedCall(p.call.Name, decision.Note)
+		early.text = deniedCall(p.call.Name, decision.Note).text()
 	default:
 		return finished{}, false
 	}
@@ -181,11 +194,16 @@ func (e *execution) commit(ctx context.Context) {
 		return
 	}
 	if e.broken = e.t.commitResults(ctx, ready); e.broken != nil {
+		e.t.log.Error("results not written", "calls", len(ready), "stage", atWriteBack, "err", e.broken)
 		return
 	}
 	e.written += len(ready)
 	for _, f := range ready {
-		e.t.emit(CallEnded{CallID: f.call.ID, Tool: f.call.Name, Outcome: f.outcome, Took: f.took})
+		if f.fault != (fault{}) {
+			e.t.log.Info("call failed", "call", f.call.ID, "tool", f.call.Name, "class", f.fault.class, "stage", f.fault.stage,
+				"outcome", f.outcome, "took", f.took)
+		}
+		e.t.emit(CallEnded{CallID: f.call.ID, Tool: f.call.Name, Outcome: f.outcome, Class: f.fault.class, Took: f.took})
 	}
 }
 
@@ -218,7 +236,7 @@ func (e *execution) attend(ctx context.Context, p prepared) finished {
 	var over atomic.Bool // set by whoever comes first: the tool that returns, or the patience that ends
 	returned := make(chan called, 1)
 	t.runner.stragglers.wait.Go(func() {
-		c := t.call(ctx, p, scope)
+		c := t.callUntilItWorks(ctx, p, scope)
 		if over.CompareAndSwap(false, true) {
 			returned <- c
 			return
@@ -231,13 +249,18 @@ func (e *execution) attend(ctx context.Context, p prepared) finished {
 		t.runner.stragglers.add(scope.Conversation)
 		if over.CompareAndSwap(false, true) {
 			t.log.Warn("call does not stop", "call", p.call.ID, "tool", p.call.Name)
-			return finished{p.call, mayComplete(p.call.Name), sessions.OutcomeUnknown, time.Since(began)}
+			f := fault{tools.FailTimeout, atExecution}
+			return finished{p.call, mayComplete(p.call.Name), sessions.OutcomeUnknown, time.Since(began), f}
 		}
 		t.runner.stragglers.remove(scope.Conversation)
 		c = <-returned
 	}
 	outcome, text := c.judge(context.Cause(ctx), p, scope, t.limits)
-	return finished{p.call, text, outcome, time.Since(began)}
+	f := fault{}
+	if outcome != sessions.OutcomeOK && outcome != sessions.OutcomeInterrupted {
+		f = fault{c.class(outcome, p.spec.Risk), atExecution}
+	}
+	return finished{p.call, text, outcome, time.Since(began), f}
 }
 
 // awaitCall waits for a call to return, and when its context has ended for patience more.
@@ -259,6 +282,49 @@ func awaitCall(ctx context.Context, returned <-chan called) (c called, ok bool) 
 type called struct {
 	result tools.Result
 	err    error
+	tries  int
+}
+
+// class says what a call that did not come to a good end failed of.
+func (c called) class(outcome sessions.Outcome, risk tools.Risk) tools.Failure {
+	switch {
+	case outcome == sessions.OutcomeTimedOut:
+		return tools.FailTimeout
+	case c.err != nil:
+		class, _ := tools.Classify(c.err, risk)
+		return class
+	case c.result.Class != "":
+		return c.result.Class
+	}
+	return tools.FailTool
+}
+
+// callUntilItWorks calls a tool again if it failed for a reason that passes by itself, as long as its time lasts.
+func (t *turn) callUntilItWorks(ctx context.Context, p prepared, scope tools.Scope) called {
+	for try := 1; ; try++ {
+		c := t.call(ctx, p, scope)
+		c.tries = try
+		if c.err == nil || ctx.Err() != nil || try == callTries {
+			return c
+		}
+		class, again := tools.Classify(c.err, p.spec.Risk)
+		if !again {
+			return c
+		}
+		wait := callWait << (try - 1)
+		var said *tools.Trouble
+		if errors.As(c.err, &said) && said.Wait > 0 {
+			wait = said.Wait
+		}
+		if end, ok := ctx.Deadline(); ok && time.Until(end) <= wait {
+			return c
+		}
+		t.log.Info("calling the tool again", "call", p.call.ID, "tool", p.call.Name, "class", class, "stage", atExecution,
+			"try", try, "wait", wait, "err", c.err)
+		if pause(ctx, wait); ctx.Err() != nil {
+			return c
+		}
+	}
 }
 
 // call calls the tool. A panic is a failed result.
@@ -270,7 +336,7 @@ func (t *turn) call(ctx context.Context, p prepared, scope tools.Scope) (c calle
 		}
 	}()
 	result, err := p.tool.Call(ctx, scope, json.RawMessage(p.call.Arguments))
-	return called{result, err}
+	return called{result: result, err: err}
 }
 
 // judge turns what a tool returned into an outcome and the text for the ledger. A call that finished in spite of a
@@ -290,7 +356,11 @@ func (c called) judge(cancelCause error, p prepared, scope tools.Scope, limits L
 		}
 		return outcome, why
 	case c.err != nil:
-		return sessions.OutcomeFailed, fmt.Sprintf("The tool could not run: %s", prefix(c.err.Error(), 500))
+		text := fmt.Sprintf("The tool could not run: %s", prefix(c.err.Error(), 500))
+		if c.tries > 1 {
+			text += fmt.Sprintf(" (tried %d times)", c.tries)
+		}
+		return sessions.OutcomeFailed, text
 	}
 	return sessions.OutcomeFailed, shape(c.result, p.spec, scope, limits)
 }

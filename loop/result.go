@@ -1,6 +1,8 @@
 package loop
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path"
@@ -12,6 +14,7 @@ import (
 
 const (
 	maxResultBytes = 50_000 // of a result as the model sees it, for results of few but very long lines
+	shortJSON      = 160    // bytes of a line of JSON that is left as it is
 	resultsFolder  = "results"
 	emptyResult    = "(The tool ran and returned nothing.)"
 	emptyFailure   = "(The tool failed and did not say why.)"
@@ -29,6 +32,7 @@ func shape(r tools.Result, spec tools.Spec, scope tools.Scope, limits Limits) st
 	case spec.Ranged:
 		return text
 	}
+	text = readable(text)
 	head, tail := cut(text, limits.ResultHead, limits.ResultTail, maxResultBytes)
 	omitted := text[len(head) : len(text)-len(tail)]
 	if omitted == "" {
@@ -41,6 +45,20 @@ func shape(r tools.Result, spec tools.Spec, scope tools.Scope, limits Limits) st
 	}
 	return fmt.Sprintf("%s\n[... %d lines (%d bytes) are left out here. %s ...]\n%s",
 		strings.TrimSuffix(head, "\n"), max(1, strings.Count(omitted, "\n")), len(omitted), where, tail)
+}
+
+// readable returns a JSON text of few but long lines with one value a line, so that it can be read, cut and read again
+// by range. Anything else stays as it is.
+func readable(text string) string {
+	trimmed := strings.TrimSpace(text)
+	if len(trimmed) <= shortJSON || trimmed[0] != '{' && trimmed[0] != '[' || len(trimmed)/(1+strings.Count(trimmed, "\n")) <= shortJSON {
+		return text
+	}
+	var out bytes.Buffer
+	if json.Indent(&out, []byte(trimmed), "", "  ") != nil {
+		return text
+	}
+	return out.String()
 }
 
 // cut returns the beginning and the end of a text that has more than headLines+tailLines lines or more than limit

@@ -118,7 +118,7 @@ func TestValidationProblems(t *testing.T) {
 	schema.Properties["limit"].Maximum = &most
 	set := newToolset(nil, nil)
 	spec := tools.Spec{Name: "search", Schema: schema}
-	for arguments, want := range map[string]problem{
+	for arguments, want := range map[string][4]string{
 		`{"mode":"files","limit":"5"}`:  {"limit", "it is of type string", "integer; at most 100; how many to return", "write 5"},
 		`{"mode":"files","limit":1.5}`:  {"limit", "it is of type number", "integer; at most 100; how many to return", ""},
 		`{"mode":"files","limit":500}`:  {"limit", "500 is out of range", "integer; at most 100; how many to return", ""},
@@ -130,18 +130,18 @@ func TestValidationProblems(t *testing.T) {
 		`{}`:                            {"mode", "it is missing", `string; one of ["content","files"]`, ""},
 	} {
 		t.Run(arguments, func(t *testing.T) {
-			var got callError
-			if err := json.Unmarshal([]byte(set.validate(spec, json.RawMessage(arguments))), &got); err != nil {
-				t.Fatal(err)
+			got := set.validate(spec, json.RawMessage(arguments))
+			if got == nil {
+				t.Fatal("nothing is wrong")
 			}
-			if diff := cmp.Diff([]problem{want}, got.Problems); diff != "" {
+			if diff := cmp.Diff([]tools.Problem{{Argument: want[0], Problem: want[1], Expected: want[2], Fix: want[3]}}, got.Problems); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
 	for _, valid := range []string{`{"mode":"files","limit":5,"names":["a"]}`, `{"mode":"files","limit":null,"names":null}`} {
-		if text := set.validate(spec, json.RawMessage(valid)); text != "" {
-			t.Errorf("%s: %s", valid, text)
+		if e := set.validate(spec, json.RawMessage(valid)); e != nil {
+			t.Errorf("%s: %s", valid, e.text())
 		}
 	}
 }

@@ -58,6 +58,8 @@ type Limits struct {
 	ResultHead      int           // lines of a tool result kept at its beginning
 	ResultTail      int           // and at its end
 	RetryModel      int           // attempts at a failing model call, the first included
+	RetryPerTool    int           // times that wrong arguments for a tool may be corrected, -1 = never
+	CircuitBreak    int           // failures of a tool in a row after which it is unavailable for the rest of the turn
 	MaxOutput       int           // tokens that one reply may have, 0 = the provider's default
 }
 
@@ -66,6 +68,7 @@ func DefaultLimits() Limits {
 	return Limits{
 		MaxTurns: 90, MaxToolCalls: 150, MaxTokens: 400_000, Timeout: 30 * time.Minute,
 		RepeatThreshold: 3, ResultHead: 50, ResultTail: 20, RetryModel: 3,
+		RetryPerTool: 2, CircuitBreak: 3,
 	}
 }
 
@@ -84,6 +87,8 @@ func (l Limits) orDefaults() Limits {
 	fill(&l.ResultHead, d.ResultHead)
 	fill(&l.ResultTail, d.ResultTail)
 	fill(&l.RetryModel, d.RetryModel)
+	fill(&l.RetryPerTool, d.RetryPerTool)
+	fill(&l.CircuitBreak, d.CircuitBreak)
 	if l.Timeout == 0 {
 		l.Timeout = d.Timeout
 	}

@@ -22,6 +22,7 @@ type turn struct {
 	limits Limits
 	log    *slog.Logger
 	tools  *toolset
+	health *health
 
 	clock    *clock
 	ratio    calibration // of this session's tokens, see calibrate
@@ -50,9 +51,10 @@ func newTurn(r *Runner, work Turn) *turn {
 	if work.Scope.Turn == "" {
 		work.Scope.Turn = work.ID
 	}
+	limits := r.Limits.orDefaults()
 	return &turn{
-		Turn: work, runner: r, limits: r.Limits.orDefaults(), log: log.With("task", work.ID),
-		tools: newToolset(work.Tools, r.Policy),
+		Turn: work, runner: r, limits: limits, log: log.With("task", work.ID),
+		tools: newToolset(work.Tools, r.Policy), health: newHealth(limits),
 	}
 }
 

@@ -38,12 +38,29 @@ type prepared struct {
 	reason  string // why a person must be asked
 
 	outcome sessions.Outcome // set if it must not run
-	refusal string           // then, what the model gets to read
+	refusal *callError       // then, what the model gets to read
+	fault   fault            // and what it counts as
 }
 
-func (p *prepared) refuse(outcome sessions.Outcome, text string) {
+// fault says what went wrong with a call, and at which stage of it. The zero value is none.
+type fault struct {
+	class tools.Failure
+	stage stage
+}
+
+// stage is where in its life a call failed.
+type stage string
+
+const (
+	atCall      stage = "call"       // it was asked for, and must not run
+	atParse     stage = "parse"      // its arguments were read
+	atExecution stage = "execution"  //
+	atWriteBack stage = "write-back" // its result went into the log
+)
+
+func (p *prepared) refuse(outcome sessions.Outcome, f fault, e *callError) {
 	if p.outcome == "" {
-		p.outcome, p.refusal = outcome, text
+		p.outcome, p.fault, p.refusal = outcome, f, e
 	}
 }
 
@@ -78,28 +95,30 @@ func overlap(a, b string) bool {
 }
 
 // prepare checks a call in its order of steps: can it be read, is there such a tool, do the arguments match the
-// schema, does the policy allow it. What a tool's own functions do wrong becomes the call's result.
+// schema, do they mean something that is possible, does the policy allow it. What a tool's own functions do wrong becomes the call's result.
 func (s *toolset) prepare(c requested) (p prepared) {
 	p = prepared{call: c.ToolCall}
 	defer func() {
 		if r := recover(); r != nil {
-			p.refuse(sessions.OutcomeFailed, fmt.Sprintf("The tool crashed while its arguments were looked at: %v.", r))
+			p.refuse(sessions.OutcomeFailed, fault{tools.FailTool, atParse}, &callError{
+				Error: fmt.Sprintf("the tool crashed while its arguments were looked at: %v", r), Tool: c.Name,
+			})
 		}
 	}()
-	if c.refusal != "" {
-		p.refuse(sessions.OutcomeRefused, c.refusal)
+	if c.refusal != nil {
+		p.refuse(sessions.OutcomeRefused, fault{tools.FailArguments, atParse}, c.refusal)
 		return p
 	}
 	tool, ok := s.lookup(c.Name)
 	if !ok {
-		p.refuse(sessions.OutcomeRefused, s.unknownTool(c.Name))
+		p.refuse(sessions.OutcomeRefused, fault{tools.FailArguments, atCall}, s.unknownTool(c.Name))
 		return p
 	}
 	p.tool, p.spec = tool, tool.Spec()
 	p.effects = p.spec.Risk != tools.ReadOnly
 	arguments := json.RawMessage(c.Arguments)
-	if text := s.validate(p.spec, arguments); text != "" {
-		p.refuse(sessions.OutcomeRefused, text)
+	if e := s.validate(p.spec, arguments); e != nil {
+		p.refuse(sessions.OutcomeRefused, fault{tools.FailArguments, atParse}, e)
 		return p
 	}
 	p.preview = string(arguments)
@@ -114,7 +133,7 @@ func (s *toolset) prepare(c requested) (p prepared) {
 		p.verdict, p.reason = s.policy.Judge(p.spec, arguments)
 	}
 	if p.verdict == tools.DenyAlways {
-		p.refuse(sessions.OutcomeDenied, deniedCall(c.Name, p.reason))
+		p.refuse(sessions.OutcomeDenied, fault{tools.FailPermission, atCall}, deniedCall(c.Name, p.reason))
 	}
 	return p
 }
@@ -126,33 +145,47 @@ func (s *toolset) lookup(name string) (tools.Tool, bool) {
 	return s.registry.Lookup(name)
 }
 
-// validate checks arguments against a tool's schema and returns the structured error for the model, empty if they match.
-func (s *toolset) validate(spec tools.Spec, arguments json.RawMessage) string {
+// substitute names the tool that a broken one says to use instead, if there is such a tool here.
+func (s *toolset) substitute(spec tools.Spec) string {
+	if _, ok := s.lookup(spec.Substitute); !ok {
+		return ""
+	}
+	return spec.Substitute
+}
+
+// validate checks arguments against a tool's schema, and then what they mean, and returns the structured error for the
+// model, nil if nothing is wrong.
+func (s *toolset) validate(spec tools.Spec, arguments json.RawMessage) *callError {
+	e := &callError{Error: "invalid arguments; the call did not run", Tool: spec.Name}
 	resolved, err := s.resolve(spec)
 	if err != nil {
-		return callError{Error: "the tool is declared wrongly and cannot be called", Tool: spec.Name}.text()
+		return &callError{Error: "the tool is declared wrongly and cannot be called", Tool: spec.Name}
 	}
-	if resolved == nil {
-		return ""
-	}
-	var value map[string]any
-	if err := json.Unmarshal(arguments, &value); err != nil {
-		return unreadable(spec.Name, string(arguments))
-	}
-	for name, v := range value { // many models write null for an argument that they leave out
-		if v == nil && spec.Schema.Properties[name] != nil && !slices.Contains(spec.Schema.Required, name) {
-			delete(value, name)
+	if resolved != nil {
+		var value map[string]any
+		if err := json.Unmarshal(arguments, &value); err != nil {
+			return unreadable(spec.Name, string(arguments))
+		}
+		for name, v := range value { // many models write null for an argument that they leave out
+			if v == nil && spec.Schema.Properties[name] != nil && !slices.Contains(spec.Schema.Required, name) {
+				delete(value, name)
+			}
+		}
+		if err := resolved.Validate(value); err != nil {
+			if e.Problems = explain(spec.Schema, value); len(e.Problems) == 0 {
+				e.Problems = []tools.Problem{{Problem: plainCause(err)}}
+			}
+			return e
 		}
 	}
-	err = resolved.Validate(value)
-	if err == nil {
-		return ""
+	if spec.Check == nil {
+		return nil
 	}
-	problems := explain(spec.Schema, value)
-	if len(problems) == 0 {
-		problems = []problem{{Problem: plainCause(err)}}
+	if found := spec.Check(arguments); len(found) > 0 {
+		e.Problems = found[:min(len(found), maxProblems)]
+		return e
 	}
-	return callError{Error: "invalid arguments; the call did not run", Tool: spec.Name, Problems: problems}.text()
+	return nil
 }
 
 func (s *toolset) resolve(spec tools.Spec) (*jsonschema.Resolved, error) {

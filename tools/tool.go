@@ -45,6 +45,13 @@ type Spec struct {
 	// Paths returns the files that a call reads or writes, so that calls which touch the same one keep their order;
 	// nil = none.
 	Paths func(arguments json.RawMessage) []string
+	// Check looks at what arguments mean, after they were found to match the schema: times, paths, ids. What it returns
+	// goes back to the model, and the call does not run; nil = nothing to check.
+	Check func(arguments json.RawMessage) []Problem
+	// Verifies: a call that ran, whatever came out, counts as a check of the files that were changed before it.
+	Verifies bool
+	// Substitute names the tool to use instead once this one has failed too often in a task; empty = none.
+	Substitute string
 	// Preview returns one short line that tells a person what the call is about; nil = the arguments themselves.
 	Preview func(arguments json.RawMessage) string
 }
@@ -62,11 +69,17 @@ type Scope struct {
 type Result struct {
 	Text   string
 	Failed bool
+	Class  Failure // of a failed one; empty = FailTool
 }
 
-// Failf returns a failed result.
+// Failf returns a failed result: the tool does not work.
 func Failf(format string, args ...any) Result {
 	return Result{Text: fmt.Sprintf(format, args...), Failed: true}
+}
+
+// Wrongf returns a failed result that the caller can put right: what was asked for is not there or makes no sense.
+func Wrongf(format string, args ...any) Result {
+	return Result{Text: fmt.Sprintf(format, args...), Failed: true, Class: FailArguments}
 }
 
 // New makes a Tool from a function with typed arguments; the schema is derived from the type A (json and jsonschema
@@ -90,7 +103,7 @@ func (t typed[A]) Spec() Spec { return t.spec }
 func (t typed[A]) Call(ctx context.Context, scope Scope, arguments json.RawMessage) (Result, error) {
 	var a A
 	if err := json.Unmarshal(arguments, &a); err != nil {
-		return Failf("The arguments could not be read: %v.", err), nil
+		return Wrongf("The arguments could not be read: %v.", err), nil
 	}
 	return t.call(ctx, scope, a)
 }

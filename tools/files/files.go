@@ -126,11 +126,13 @@ func (f folder) explain(what, name string, err error) tools.Result {
 		} else {
 			text += ` search_files with target "files" lists what is there.`
 		}
-		return tools.Result{Text: text, Failed: true}
+		return tools.Wrongf("%s", text)
 	case errors.Is(err, errFolder):
-		return tools.Failf(`%s is a folder. List it with search_files, target "files", path %q.`, name, name)
+		return tools.Wrongf(`%s is a folder. List it with search_files, target "files", path %q.`, name, name)
 	case escapes(err):
-		err = errOutside
+		return tools.Wrongf("%s could not be %s: %v.", name, what, errOutside)
+	case errors.Is(err, errSpecial):
+		return tools.Wrongf("%s could not be %s: %v.", name, what, err)
 	case errors.As(err, &system):
 		err = system.Err // without the path of the folder on this machine
 	}

@@ -51,7 +51,7 @@ func read(ctx context.Context, scope tools.Scope, a readArguments) (tools.Result
 	defer file.Close()
 	text := newLines(file, maxLineBytes)
 	if kind := text.binary(); kind != "" {
-		return tools.Failf("%s is %s of %s; only text can be read.", name, kind, count(info.Size(), "byte")), nil
+		return tools.Wrongf("%s is %s of %s; only text can be read.", name, kind, count(info.Size(), "byte")), nil
 	}
 	p := page{offset: max(a.Offset, 1), limit: defaultLines}
 	if a.Limit > 0 {
@@ -114,7 +114,7 @@ func (p *page) result(name string, info fs.FileInfo) tools.Result {
 	case p.total == 0:
 		return tools.Result{Text: name + " is empty."}
 	case p.taken == 0:
-		return tools.Failf("%s has only %s; offset %d is behind its end.", name, count(p.total, "line"), p.offset)
+		return tools.Wrongf("%s has only %s; offset %d is behind its end.", name, count(p.total, "line"), p.offset)
 	}
 	last := p.offset + p.taken - 1
 	switch {

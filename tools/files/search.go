@@ -81,7 +81,7 @@ func search(ctx context.Context, scope tools.Scope, a searchArguments) (tools.Re
 	case ctx.Err() != nil:
 		return tools.Result{}, context.Cause(ctx)
 	case errors.As(err, &wrong):
-		return tools.Failf("%s", wrong.text), nil
+		return tools.Wrongf("%s", wrong.text), nil
 	case err != nil && !errors.Is(err, errEnough):
 		return root.explain("searched", start, err), nil
 	}

@@ -65,7 +65,7 @@ func newTerminal(timeout, maximum time.Duration) (tools.Tool, error) {
 	t := &terminal{shell: shell, timeout: timeout, maximum: maximum}
 	return tools.New(tools.Spec{
 		Name: "terminal", Toolset: "terminal", Description: description,
-		Risk: tools.Executes, Preview: preview,
+		Risk: tools.Executes, Preview: preview, Verifies: true, Timeout: maximum + 15*time.Second, // to stop by itself first
 	}, t.call)
 }
 
@@ -86,7 +86,7 @@ func (t *terminal) call(ctx context.Context, scope tools.Scope, a arguments) (to
 		return tools.Result{}, context.Cause(ctx)
 	}
 	if strings.TrimSpace(a.Command) == "" || strings.ContainsRune(a.Command, 0) {
-		return tools.Failf("There is no command to run: it is empty or has a zero byte in it."), nil
+		return tools.Wrongf("There is no command to run: it is empty or has a zero byte in it."), nil
 	}
 	root, err := os.OpenRoot(scope.Work)
 	if err != nil {
@@ -95,7 +95,7 @@ func (t *terminal) call(ctx context.Context, scope tools.Scope, a arguments) (to
 	defer root.Close()
 	dir, err := workdir(root, scope.Work, a.Workdir)
 	if err != nil {
-		return tools.Failf("The command did not run: %v.", err), nil
+		return tools.Wrongf("The command did not run: %v.", err), nil
 	}
 	if err := root.MkdirAll(scratch, 0o700); err != nil {
 		return tools.Result{}, fmt.Errorf("make the folder for temporary files: %w", err)
@@ -118,9 +118,13 @@ func (t *terminal) call(ctx context.Context, scope tools.Scope, a arguments) (to
 	}
 	if timed.Err() != nil {
 		note := fmt.Sprintf("[killed after %v, with all that it had started: the timeout]", limit)
-		return tools.Result{Text: out.text(note), Failed: true}, nil
+		return tools.Result{Text: out.text(note), Failed: true, Class: tools.FailCommand}, nil
 	}
-	return tools.Result{Text: out.text(fmt.Sprintf("[%v after %.1f s]", end, took)), Failed: !end.ok()}, nil
+	ended := tools.Result{Text: out.text(fmt.Sprintf("[%v after %.1f s]", end, took))}
+	if !end.ok() {
+		ended.Failed, ended.Class = true, tools.FailCommand
+	}
+	return ended, nil
 }
 
 // limit returns how long a command may take that asks for so many seconds.
