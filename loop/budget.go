@@ -46,7 +46,7 @@ func (c condition) String() string { return fmt.Sprintf("%s %d/%d", c.reason, c.
 func (t *turn) conditions() []condition {
 	return []condition{
 		{EndTimeout, int(t.clock.used().Milliseconds()), int(t.limits.Timeout.Milliseconds())},
-		{EndRepetition, t.repeated.count, t.limits.RepeatThreshold},
+		{EndRepetition, t.repeated.equal(), t.limits.RepeatThreshold},
 		{EndRounds, t.budget.rounds, t.limits.MaxTurns},
 		{EndCalls, t.budget.calls, t.limits.MaxToolCalls},
 		{EndTokens, t.budget.tokens, t.limits.MaxTokens},

@@ -8,7 +8,7 @@ import (
 )
 
 // Event is what a turn tells its observer. The set is closed. Order: RoundStarted, then TextDelta any number of times,
-// then Replied; then for each tool call CallStarted and CallEnded, where parallel calls interleave, a call that waits
+// then Replied, after which a Nudged begins another round; then for each tool call CallStarted and CallEnded, where parallel calls interleave, a call that waits
 // for a person has AwaitingApproval and ApprovalOver before its CallStarted; Retrying, Compacted and Ended as they
 // happen; Ended is last, exactly once, but for a turn that did not end (see Outcome). A call that never runs has its
 // CallEnded without a CallStarted.
@@ -27,6 +27,12 @@ type Replied struct {
 	Text  string // what it said beside its tool calls, or the answer
 	Calls int
 	Usage sessions.Usage
+}
+
+// Nudged: the reply just told of is held back, and the model is asked once more.
+type Nudged struct {
+	Round int
+	Why   Nudge
 }
 
 // AwaitingApproval: a person is asked whether a tool call may run.
@@ -69,6 +75,7 @@ type Ended struct{ Outcome Outcome }
 func (RoundStarted) event()     {}
 func (TextDelta) event()        {}
 func (Replied) event()          {}
+func (Nudged) event()           {}
 func (AwaitingApproval) event() {}
 func (ApprovalOver) event()     {}
 func (CallStarted) event()      {}

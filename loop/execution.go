@@ -37,7 +37,8 @@ type finished struct {
 	text    string
 	outcome sessions.Outcome
 	took    time.Duration
-	fault   fault // zero if all went well
+	fault   fault  // zero if all went well
+	content string // names what the tool returned, before it was shaped; empty if it did not run
 }
 
 // execution runs the calls of one reply. Calls run in batches, one batch after the other; those of one batch run side
@@ -68,6 +69,7 @@ func (t *turn) execute(ctx context.Context, calls []requested, budget int) error
 		e.runBatch(ctx, from, to)
 		from = to
 	}
+	t.repeated.learnt(e.calls, e.results)
 	return e.broken
 }
 
@@ -109,6 +111,7 @@ func (e *execution) runBatch(ctx context.Context, from, to int) {
 		a := <-arrivals
 		e.results[a.index] = &a.result
 		e.t.health.saw(a.result)
+		e.t.changes.saw(e.calls[a.index].spec, e.calls[a.index].paths, a.result)
 		if len(arrivals) == 0 {
 			if e.commit(ctx); e.broken != nil {
 				cancel()
@@ -250,7 +253,7 @@ func (e *execution) attend(ctx context.Context, p prepared) finished {
 		if over.CompareAndSwap(false, true) {
 			t.log.Warn("call does not stop", "call", p.call.ID, "tool", p.call.Name)
 			f := fault{tools.FailTimeout, atExecution}
-			return finished{p.call, mayComplete(p.call.Name), sessions.OutcomeUnknown, time.Since(began), f}
+			return finished{p.call, mayComplete(p.call.Name), sessions.OutcomeUnknown, time.Since(began), f, ""}
 		}
 		t.runner.stragglers.remove(scope.Conversation)
 		c = <-returned
@@ -260,7 +263,7 @@ func (e *execution) attend(ctx context.Context, p prepared) finished {
 	if outcome != sessions.OutcomeOK && outcome != sessions.OutcomeInterrupted {
 		f = fault{c.class(outcome, p.spec.Risk), atExecution}
 	}
-	return finished{p.call, text, outcome, time.Since(began), f}
+	return finished{p.call, text, outcome, time.Since(began), f, fingerprintOf(p.call.Name, c.result.Text)}
 }
 
 // awaitCall waits for a call to return, and when its context has ended for patience more.

@@ -25,6 +25,7 @@ type reply struct {
 	message sessions.Message
 	usage   sessions.Usage
 	calls   []requested // one for each of message.ToolCalls
+	cut     bool        // by the output limit
 }
 
 // requested is a call as the model asked for it.
@@ -69,7 +70,7 @@ func (t *turn) request() (Request, error) {
 	if n := len(messages); n == 0 || messages[n-1].Role == sessions.RoleAssistant {
 		return Request{}, errors.New("the ledger has nothing to answer")
 	}
-	req := Request{Messages: messages, MaxOutput: t.limits.MaxOutput, Hint: callHint(time.Now(), t.ending)}
+	req := Request{Messages: messages, MaxOutput: t.limits.MaxOutput, Hint: callHint(time.Now(), t.ending, t.nudge)}
 	if s.Prompt != nil {
 		req.System, req.Tools = s.Prompt.System, s.Prompt.Tools
 	}
@@ -80,10 +81,13 @@ func (t *turn) request() (Request, error) {
 }
 
 // callHint returns what a model must know about this one call. It is never stored.
-func callHint(now time.Time, ending EndReason) string {
+func callHint(now time.Time, ending EndReason, nudge string) string {
 	hint := now.Format("It is Monday, 2 January 2006, 15:04 -07:00.")
-	if ending != "" {
+	switch {
+	case ending != "":
 		hint += " " + fmt.Sprintf(graceHint, ending)
+	case nudge != "":
+		hint += "\n\n" + nudge
 	}
 	return hint
 }
@@ -115,6 +119,7 @@ func understand(r Reply, ledger []sessions.Message, toolsAllowed bool, round int
 		}
 	}
 	if len(out.calls) == 0 && r.Finish == FinishLength && out.message.Text != "" {
+		out.cut = true
 		out.message.Text += cutNote
 	}
 	return out

@@ -126,6 +126,8 @@ func (j *journal) observe(e loop.Event) {
 		return
 	case loop.RoundStarted:
 		line += fmt.Sprintf(" %d", e.Round)
+	case loop.Nudged:
+		line += " " + string(e.Why)
 	case loop.CallStarted:
 		line += " " + e.CallID
 	case loop.CallEnded:

@@ -21,6 +21,7 @@ const (
 	begun      signal = "begun"       // the user message waits for a reply
 	wasDone    signal = "was done"    // resumed, and nothing is left to do but to close
 	saidText   signal = "said text"   // the reply is an answer
+	heldBack   signal = "held back"   // the reply is text, but the model is asked once more
 	askedTools signal = "asked tools" // the reply has tool calls, and it is committed
 	saidNone   signal = "said none"   // the reply is empty
 	failed     signal = "failed"      // the model call failed
@@ -62,6 +63,7 @@ var transitions = []transition{
 	{Idle, lost, nil, Done},
 
 	{Thinking, saidText, nil, Done},
+	{Thinking, heldBack, beforeGrace, Thinking},
 	{Thinking, askedTools, beforeGrace, Acting},
 	{Thinking, saidNone, nil, Recovering},
 	{Thinking, failed, nil, Recovering},

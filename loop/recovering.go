@@ -45,7 +45,14 @@ func (t *turn) recover(ctx context.Context) signal {
 	return retry
 }
 
+// giveUp ends the turn: with the answer that was held back if there is one, otherwise for a reason.
 func (t *turn) giveUp(reason EndReason, err error) signal {
+	if t.draft != nil {
+		t.log.Info("the answer that was held back is the answer", "why", reason, "err", err)
+		t.reply = *t.draft
+		t.outcome = t.answer()
+		return gaveUp
+	}
 	t.outcome = Outcome{Reason: reason, Err: err}
 	return gaveUp
 }

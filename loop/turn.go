@@ -30,12 +30,16 @@ type turn struct {
 	repeated repetition
 	usage    sessions.Usage
 
-	reply      reply // of the last model call
-	err        error // of the last model call
-	tries      int   // failed tries of the current model call
-	empties    int   // empty replies to the current model call
-	compressed bool  // the context was too long once and has been compressed
-	repaired   bool  // the ledger had to be repaired, and the log says so
+	reply      reply          // of the last model call
+	err        error          // of the last model call
+	tries      int            // failed tries of the current model call
+	empties    int            // empty replies to the current model call
+	nudge      string         // what the next model call is told, see holdBack; empty = nothing
+	nudged     map[Nudge]bool // which nudges there have been
+	draft      *reply         // the answer that was held back, as long as no tool has run since
+	changes    changes        // that nothing has verified
+	compressed bool           // the context was too long once and has been compressed
+	repaired   bool           // the ledger had to be repaired, and the log says so
 
 	ending  EndReason // the end condition that was found; empty = none yet, otherwise only the grace call is left
 	outcome Outcome
@@ -55,6 +59,7 @@ func newTurn(r *Runner, work Turn) *turn {
 	return &turn{
 		Turn: work, runner: r, limits: limits, log: log.With("task", work.ID),
 		tools: newToolset(work.Tools, r.Policy), health: newHealth(limits),
+		nudged: map[Nudge]bool{}, changes: changes{},
 	}
 }
 
@@ -123,6 +128,7 @@ func (t *turn) idle(ctx context.Context) signal {
 	for _, m := range own {
 		if len(m.ToolCalls) > 0 {
 			t.repeated.saw(m.ToolCalls)
+			t.changes.recall(t.tools, m.ToolCalls)
 		}
 	}
 	last := sessions.Message{}
@@ -161,11 +167,14 @@ func (t *turn) think(ctx context.Context) signal {
 	if t.reply.blank() {
 		return saidNone
 	}
-	t.tries, t.empties = 0, 0
+	t.tries, t.empties, t.nudge = 0, 0, ""
 	t.budget.rounds++
 	t.budget.tokens += t.outputTokens()
 	if len(t.reply.calls) == 0 {
 		t.replied()
+		if t.holdBack() {
+			return heldBack
+		}
 		t.outcome = t.answer()
 		return saidText
 	}
@@ -193,6 +202,7 @@ func (t *turn) outputTokens() int {
 
 // act runs the tool calls of the last reply.
 func (t *turn) act(ctx context.Context) signal {
+	t.draft = nil
 	t.repeated.saw(t.reply.message.ToolCalls)
 	before := t.budget.calls
 	t.budget.calls += len(t.reply.calls)
