@@ -2,8 +2,6 @@ package gateway
 
 import (
 	"context"
-	"fmt"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -17,7 +15,7 @@ const (
 	verbStop  = "stop"  // stop:<turn>
 	verbAllow = "allow" // allow:<question>
 	verbDeny  = "deny"  // deny:<question>
-	verbAgain = "again" // again:<row>:<part>
+	verbAgain = "again" // again:<row>
 )
 
 func buttonData(verb, about string) string { return verb + ":" + about }
@@ -111,9 +109,8 @@ func (g *Gateway) button(ctx context.Context, b *platforms.ButtonPressed) (platf
 		}
 		t = a.turn
 	case verbAgain:
-		id, _, ok := rowPart(about)
-		row, err := g.store.Row(ctx, id)
-		if !ok || err != nil {
+		row, err := g.store.Row(ctx, sessions.RowID(about))
+		if err != nil {
 			return note("I do not have that answer any more.")
 		}
 		key = row.Key
@@ -143,10 +140,13 @@ func (c *conversation) pressed(ctx context.Context, in *input) {
 			a.decide(verb == verbAllow, b.Sender)
 		}
 	case verbAgain:
-		id, part, _ := rowPart(about)
-		if sent, err := c.g.outbox.again(ctx, id, part); err != nil {
-			c.g.log.Error("an answer in doubt could not be sent again", "row", id, "error", err)
-		} else if sent {
+		sent, err := c.g.outbox.again(ctx, sessions.RowID(about))
+		if err != nil {
+			c.g.log.Error("an answer in doubt could not be sent again; trying again", "row", about, "error", err)
+			c.torn = true
+			return
+		}
+		if sent {
 			c.g.replace(b.Address, b.MessageID, "Sending it again.")
 		}
 	}
@@ -164,58 +164,4 @@ func (g *Gateway) replace(at platforms.Address, messageID, text string) {
 			g.log.Warn("a message could not be changed", "message", messageID, "error", err)
 		}
 	})
-}
-
-// rowPart reads "<row>:<part>".
-func rowPart(about string) (sessions.RowID, int, bool) {
-	id, n, ok := strings.Cut(about, ":")
-	part, err := strconv.Atoi(n)
-	return sessions.RowID(id), part, ok && err == nil
-}
-
-// doubtful is mail: a part of this row may or may not have been posted.
-type doubtful struct{ row sessions.Row }
-
-// doubt tells a conversation that one of its answers is in doubt.
-func (g *Gateway) doubt(row sessions.Row) { g.live.post(row.Key, doubtful{row}) }
-
-// offerAgain offers to send what is in doubt once more, never doing it unasked: in the turn's progress message if there
-// is one, otherwise by one short notice.
-func (c *conversation) offerAgain(ctx context.Context, row sessions.Row) {
-	out, err := decodeOutput(row)
-	if err != nil || out.Notice {
-		return
-	}
-	for i, part := range row.Parts {
-		if part.State != sessions.InDoubt {
-			continue
-		}
-		what := "my answer"
-		if len(row.Parts) > 1 {
-			what = fmt.Sprintf("part %d of %d of my answer", i+1, len(row.Parts))
-		}
-		text := fmt.Sprintf("The connection broke while I was sending %s, so I cannot tell whether it reached you. If it is missing, press the button.", what)
-		buttons := [][]platforms.Button{{{Label: "Send it again", Data: buttonData(verbAgain, string(row.ID)+":"+itoa(i))}}}
-		if c.offerInBubble(ctx, out, text, buttons) {
-			continue
-		}
-		id := sessions.RowID(string(row.ID) + "." + itoa(i))
-		if _, err := c.g.store.Row(ctx, id); err == nil {
-			continue
-		}
-		notice := output{id: id, To: out.To, Pieces: []string{text}, Buttons: buttons, Notice: true}
-		if err := c.commit(ctx, nil, nil, notice); err != nil {
-			c.g.log.Error("a notice about an answer in doubt could not be written down", "row", row.ID, "error", err)
-		}
-	}
-}
-
-// offerInBubble puts the offer into the turn's progress message and reports whether that worked.
-func (c *conversation) offerInBubble(ctx context.Context, out output, text string, buttons [][]platforms.Button) bool {
-	editor, ok := c.g.adapters[out.To.Platform].(platforms.Editor)
-	if !ok || out.Bubble == "" || c.g.turns.shows(out.Bubble) {
-		return false
-	}
-	err := editor.Edit(ctx, out.To, out.Bubble, platforms.Outgoing{Text: text, Buttons: buttons, Class: platforms.PriorityApproval})
-	return err == nil
 }

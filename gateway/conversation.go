@@ -39,7 +39,11 @@ type conversation struct {
 	ended  chan turnEnd
 	settle time.Time                // no turn starts before: more of the same message may come
 	known  map[sessions.ItemID]bool // items that came with the log, so that their mail is not taken twice
+	torn   bool                     // a write failed: log and memory may differ until the log has been read again
 }
+
+// unsure is mail: nobody knows whether an update was accepted, so the inbox has to be read again.
+type unsure struct{}
 
 func newConversation(g *Gateway, key sessions.Key) *conversation {
 	return &conversation{
@@ -50,18 +54,14 @@ func newConversation(g *Gateway, key sessions.Key) *conversation {
 // run is the actor's life: load, work until there is nothing to do for a while, sleep.
 func (c *conversation) run() {
 	ctx := c.g.ctx
-	for n := 1; ; n++ {
-		err := c.load(ctx)
-		if err == nil {
-			break
-		}
-		c.g.log.Error("a conversation could not be loaded; trying again", "conversation", c.key, "error", err)
-		if !sleepUntil(ctx, time.Now().Add(backoff(n))) {
-			c.g.live.retire(c)
+	if !c.open(ctx) {
+		return
+	}
+	defer c.sleep(ctx)
+	for {
+		if c.torn && c.turn == nil && !(sleepUntil(ctx, time.Now().Add(backoff(1))) && c.open(ctx)) {
 			return
 		}
-	}
-	for {
 		c.next(ctx)
 		timer := time.NewTimer(c.patience())
 		select {
@@ -73,7 +73,6 @@ func (c *conversation) run() {
 			c.finish(ctx, end)
 		case <-timer.C:
 			if c.idle() && c.g.live.retire(c) {
-				c.sleep(ctx)
 				return
 			}
 		case <-ctx.Done():
@@ -81,10 +80,23 @@ func (c *conversation) run() {
 			if c.turn != nil {
 				<-c.ended
 			}
-			c.sleep(ctx)
 			return
 		}
 		timer.Stop()
+	}
+}
+
+// open reads the conversation, trying until it works. It reports false if the context ends first.
+func (c *conversation) open(ctx context.Context) bool {
+	for n := 1; ; n++ {
+		err := c.load(ctx)
+		if err == nil {
+			return true
+		}
+		c.g.log.Error("a conversation could not be read; trying again", "conversation", c.key, "error", err)
+		if !sleepUntil(ctx, time.Now().Add(backoff(n))) {
+			return false
+		}
 	}
 }
 
@@ -106,14 +118,14 @@ func (c *conversation) idle() bool {
 	return c.turn == nil && len(c.queue) == 0 && len(c.after) == 0
 }
 
-// load takes over the key: the fold of its log, what waits in its inbox, and a turn that an earlier process left open.
-// Whoever is not allowed any more loses his place.
+// load takes over the key: the fold of its log, what waits in its inbox, and a turn that an earlier process left open or
+// that could not be written down. Whoever is not allowed any more loses his place.
 func (c *conversation) load(ctx context.Context) error {
 	log, pending, err := openLog(ctx, c.g.store, c.key, c.g.owner)
 	if err != nil {
 		return err
 	}
-	c.log, c.queue = log, nil
+	c.log, c.queue, c.after, c.torn = log, nil, nil, false
 	open := log.snapshot().Turn
 	var claimed, waiting []*input
 	for _, item := range pending {
@@ -145,7 +157,9 @@ func (c *conversation) handle(ctx context.Context, mail any) {
 			c.take(ctx, m)
 		}
 	case doubtful:
-		c.offerAgain(ctx, m.row)
+		c.offerAgain(ctx, m)
+	case unsure:
+		c.torn = true
 	}
 }
 
@@ -278,16 +292,18 @@ func (c *conversation) start(ctx context.Context, inputs []*input, resumed *sess
 func (c *conversation) finish(ctx context.Context, end turnEnd) {
 	stopped := context.Cause(c.turn.ctx) == loop.ErrStopped
 	c.turn = nil
-	switch {
-	case end.err != nil && ctx.Err() == nil:
+	if end.err != nil {
 		c.g.log.Error("a turn could not be written down", "conversation", c.key, "error", end.err)
-		c.after = nil
-		c.reload(ctx)
-	case stopped:
+		c.torn = true
+	}
+	if c.torn { // whatever waits comes back with the inbox
+		return
+	}
+	if stopped {
 		for _, in := range end.unstarted {
 			c.reply(ctx, in, "")
 		}
-	default:
+	} else {
 		c.queue = append(end.unstarted, c.queue...)
 	}
 	after := c.after
@@ -300,30 +316,19 @@ func (c *conversation) finish(ctx context.Context, end turnEnd) {
 	}
 }
 
-// reload reads the conversation again after a failed write, so that memory and log agree. What was taken but not
-// consumed comes back with the inbox.
-func (c *conversation) reload(ctx context.Context) {
-	for n := 1; sleepUntil(ctx, time.Now().Add(backoff(n))); n++ {
-		err := c.load(ctx)
-		if err == nil {
-			return
-		}
-		c.g.log.Error("a conversation could not be read again; trying again", "conversation", c.key, "error", err)
-	}
-}
-
 // commit writes entries, consumed items and answers in one record and hands the answers to their lanes.
 func (c *conversation) commit(ctx context.Context, entries []sessions.Entry, consumed []sessions.ItemID, outs ...output) error {
 	b, err := c.g.outbox.prepare(c.key, outs)
 	if err != nil {
 		return err
 	}
-	if err := c.log.append(ctx, sessions.Record{Entries: entries, Consumed: consumed, Outbox: b.rows}); err != nil {
+	err = c.log.append(ctx, sessions.Record{Entries: entries, Consumed: consumed, Outbox: b.rows})
+	if err == nil || c.g.outbox.stored(c.g.ctx, b) {
+		c.g.outbox.start(b)
+	} else {
 		c.g.outbox.cancel(b)
-		return err
 	}
-	c.g.outbox.start(b)
-	return nil
+	return err
 }
 
 // reply ends an update with a text, or silently with none.
@@ -333,7 +338,8 @@ func (c *conversation) reply(ctx context.Context, in *input, text string, entrie
 		outs = append(outs, out)
 	}
 	if err := c.commit(ctx, entries, []sessions.ItemID{in.item}, outs...); err != nil {
-		c.g.log.Error("a reply could not be written down; it comes with the next start", "conversation", c.key, "item", in.item, "error", err)
+		c.g.log.Error("a reply could not be written down; trying again", "conversation", c.key, "item", in.item, "error", err)
+		c.torn = true
 	}
 }
 

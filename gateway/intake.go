@@ -89,12 +89,17 @@ func (g *Gateway) accept(ctx context.Context, key sessions.Key, id string, in in
 		return err
 	}
 	item := sessions.Item{ID: sessions.ItemID(id), Key: key, Payload: payload, At: time.Now()}
-	_, err = g.store.Commit(ctx, sessions.Accept{Item: item})
+	if err := sessions.Validate(sessions.Accept{Item: item}); err != nil {
+		g.log.Error("an update that cannot be stored is passed over", "error", err)
+		return nil
+	}
+	_, err = g.store.Commit(context.WithoutCancel(ctx), sessions.Accept{Item: item})
 	if errors.Is(err, sessions.ErrSeen) {
 		g.log.Debug("update came again", "id", id)
 		return nil
 	}
 	if err != nil {
+		g.live.post(key, unsure{}) // it may be there, and then nobody accepts it a second time
 		return fmt.Errorf("accept %s: %w", id, err)
 	}
 	g.log.Debug("accepted", "id", id, "conversation", key)

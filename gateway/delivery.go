@@ -1,0 +1,192 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/talaria-agent/talaria/platforms"
+	"github.com/talaria-agent/talaria/platforms/markup"
+	"github.com/talaria-agent/talaria/sessions"
+)
+
+const (
+	// sendAttempts is how often a part is tried while the platform is in trouble. With the backoff's cap of a minute
+	// that is most of a day.
+	sendAttempts   = 1000
+	backoffFirst   = time.Second
+	backoffLongest = time.Minute
+)
+
+// job is a row on its way. It belongs to its lane's goroutine.
+type job struct {
+	row     sessions.Row
+	out     output
+	claimed bool // the commit that queued the row wrote its first part as "sending", and it has not been sent yet
+}
+
+// deliver sends what a row still has to send.
+func (o *outbox) deliver(j *job) {
+	adapter := o.adapters[j.out.To.Platform]
+	doubt := false
+	for i := range j.row.Parts {
+		for o.ctx.Err() == nil && o.step(adapter, j, i) {
+		}
+		doubt = doubt || j.row.Parts[i].State == sessions.InDoubt
+	}
+	if doubt {
+		o.doubt(j.row.Key, j.row.ID)
+	}
+}
+
+// step makes one attempt at one part and reports whether another one is due. A part that is "sending" without having
+// been claimed for this job is on its way in another one, or its end could not be stored: it is never sent here.
+func (o *outbox) step(adapter platforms.Adapter, j *job, i int) bool {
+	p := j.row.Parts[i]
+	switch {
+	case p.State == sessions.Sending && j.claimed:
+		j.claimed = false
+	case p.State == sessions.Queued:
+		if !sleepUntil(o.ctx, p.NotBefore) {
+			return false
+		}
+		p.State = sessions.Sending
+		if !o.mark(o.ctx, j, i, p) {
+			return false
+		}
+	default:
+		return false
+	}
+	id, err := o.send(adapter, j, i)
+	p = o.judge(p, id, err, j.out.Notice)
+	if err != nil {
+		o.log.Warn("an answer was not delivered", "row", j.row.ID, "part", i, "lane", j.row.Lane,
+			"state", p.State, "attempts", p.Attempts, "error", err)
+	}
+	if p.State == sessions.Sending || !o.mark(o.ctx, j, i, p) {
+		return false
+	}
+	return p.State == sessions.Queued
+}
+
+// send posts one part; a refused format is sent once more as plain text.
+func (o *outbox) send(adapter platforms.Adapter, j *job, i int) (string, error) {
+	out := platforms.Outgoing{
+		Text: j.out.Pieces[i], Key: partKey(j.row.ID, i), Class: platforms.PriorityFinal,
+	}
+	if i == 0 {
+		out.ReplyTo = j.out.ReplyTo
+	}
+	if i == len(j.out.Pieces)-1 {
+		out.Buttons = j.out.Buttons
+	}
+	id, err := adapter.Send(o.ctx, j.out.To, out)
+	if platforms.ClassOf(err) == platforms.BadFormat {
+		o.log.Warn("the platform refused the formatting; sending plain text", "row", j.row.ID, "part", i, "error", err)
+		out.Plain, out.Text = true, markup.Plain(out.Text)
+		id, err = adapter.Send(o.ctx, j.out.To, out)
+	}
+	return id, err
+}
+
+// judge turns the result of an attempt into the part's next state. It stays "sending" if delivery was stopped in the
+// middle of a call.
+func (o *outbox) judge(p sessions.Part, id string, err error, notice bool) sessions.Part {
+	p.Attempts++
+	if err == nil {
+		p.State, p.MessageID, p.Error = sessions.Sent, id, ""
+		return p
+	}
+	p.Error = err.Error()
+	switch platforms.ClassOf(err) {
+	case platforms.OutcomeUnknown:
+		if o.ctx.Err() == nil {
+			p = unknown(p, notice)
+		}
+	case platforms.RateLimited, platforms.Transient:
+		p.State = sessions.Queued
+		p.NotBefore = time.Now().Add(max(platforms.WaitOf(err), backoff(p.Attempts)))
+		if p.Attempts >= sendAttempts {
+			p.State = sessions.Dead
+		}
+	default:
+		p.State = sessions.Dead
+	}
+	return p
+}
+
+// unknown is the state of a part after an attempt whose outcome nobody knows: in doubt. A notice may stand twice, so it
+// is tried once more instead.
+func unknown(p sessions.Part, notice bool) sessions.Part {
+	switch {
+	case !notice:
+		p.State = sessions.InDoubt
+	case p.Attempts < 2:
+		p.State, p.NotBefore = sessions.Queued, time.Now().Add(backoff(p.Attempts))
+	default:
+		p.State = sessions.Dead
+	}
+	return p
+}
+
+// mark makes a part's new state durable. While the store is in trouble it tries again, and the lane waits: what comes
+// next must neither overtake this part nor lose what is known about it. It reports false if the part is not in the
+// state that the job knows, or the context ended.
+func (o *outbox) mark(ctx context.Context, j *job, i int, to sessions.Part) bool {
+	m := sessions.Mark{Row: j.row.ID, Part: i, From: j.row.Parts[i].State, To: to}
+	for n := 1; ; n++ {
+		_, err := o.store.Commit(context.WithoutCancel(ctx), m)
+		if errors.Is(err, sessions.ErrState) {
+			if n == 1 || !o.stands(ctx, m) {
+				o.log.Debug("an answer is in another state already", "row", m.Row, "part", i, "to", to.State)
+				return false
+			}
+			err = nil
+		}
+		if err == nil {
+			j.row.Parts[i] = to
+			return true
+		}
+		o.log.Error("the state of an answer could not be stored; trying again", "row", m.Row, "part", i, "to", to.State, "error", err)
+		if !sleepUntil(ctx, time.Now().Add(backoff(n))) {
+			return false
+		}
+	}
+}
+
+// stands tells whether a mark that was reported as failed has been made after all.
+func (o *outbox) stands(ctx context.Context, m sessions.Mark) bool {
+	row, err := o.store.Row(ctx, m.Row)
+	return err == nil && row.Parts[m.Part].State == m.To.State && row.Parts[m.Part].Attempts == m.To.Attempts
+}
+
+// partKey is the idempotency key of one part of a row.
+func partKey(id sessions.RowID, part int) string {
+	return string(id) + "-" + itoa(part)
+}
+
+// backoff is how long to wait after the n-th failure: doubling, capped, with jitter so that lanes do not march in step.
+func backoff(n int) time.Duration {
+	d := backoffLongest
+	if n < 7 {
+		d = min(backoffFirst<<(n-1), backoffLongest)
+	}
+	return d/2 + rand.N(d/2+1)
+}
+
+// sleepUntil waits for a time and reports whether it came before the context's end.
+func sleepUntil(ctx context.Context, at time.Time) bool {
+	wait := time.Until(at)
+	if wait <= 0 {
+		return ctx.Err() == nil
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

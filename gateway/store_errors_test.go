@@ -1,0 +1,125 @@
+package gateway_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/talaria-agent/talaria/platforms"
+	"github.com/talaria-agent/talaria/sessions"
+	"github.com/talaria-agent/talaria/sessions/memory"
+)
+
+// faulty is a store whose commits can fail: before anything was done, or after, so that only the caller does not know.
+type faulty struct {
+	sessions.Store
+	fails func(n int, c sessions.Commit) (before, after bool)
+
+	mu       sync.Mutex
+	n        int
+	hit      string
+	consumed map[sessions.ItemID]int
+}
+
+var errFaulty = errors.New("the disk is in trouble")
+
+func (f *faulty) Commit(ctx context.Context, c sessions.Commit) (sessions.Revision, error) {
+	f.mu.Lock()
+	f.n++
+	before, after := f.fails(f.n, c)
+	if before || after {
+		f.hit = fmt.Sprintf("%T", c)
+		if m, ok := c.(sessions.Mark); ok {
+			f.hit += fmt.Sprintf(" %s -> %s", m.From, m.To.State)
+		}
+	}
+	f.mu.Unlock()
+	if before {
+		return 0, errFaulty
+	}
+	rev, err := f.Store.Commit(ctx, c)
+	if a, ok := c.(sessions.Append); ok && err == nil {
+		f.mu.Lock()
+		for _, id := range a.Record.Consumed {
+			f.consumed[id]++
+		}
+		f.mu.Unlock()
+	}
+	if after && err == nil {
+		return 0, errFaulty
+	}
+	return rev, err
+}
+
+// TestStoreErrors lets every single commit of a conversation fail once, and then three in a row: nothing is lost, nothing
+// comes twice, and the gateway goes on when the store does.
+func TestStoreErrors(t *testing.T) {
+	for _, kind := range []string{"before", "after"} {
+		for _, length := range []int{1, 3} {
+			t.Run(fmt.Sprintf("%s/%d", kind, length), func(t *testing.T) {
+				for n := 1; ; n++ {
+					var total int
+					var hit string
+					ok := t.Run(fmt.Sprint(n), func(t *testing.T) {
+						synctest.Test(t, func(t *testing.T) { total, hit = failCommit(t, kind == "before", n, length) })
+					})
+					if !ok {
+						t.Logf("the commit that failed: %s", hit)
+					}
+					if n >= total {
+						return
+					}
+				}
+			})
+		}
+	}
+}
+
+func failCommit(t *testing.T, before bool, n, length int) (total int, hit string) {
+	store := &faulty{Store: memory.New(), consumed: map[sessions.ItemID]int{}}
+	store.fails = func(at int, _ sessions.Commit) (bool, bool) {
+		hit := at >= n && at < n+length
+		return hit && before, hit && !before
+	}
+	chat := newFakeChat("test")
+	b := newBench(t, store, chat)
+	b.start()
+	said := make(chan struct{})
+	go func() {
+		defer close(said)
+		chat.say("alice", "e1", "m1 tool")
+		chat.say("alice", "e2", "m2 parts")
+		chat.say("alice", "e3", "/status")
+		chat.say("bob", "e4", "m3")
+	}()
+	time.Sleep(2 * time.Minute)
+	<-said
+	chat.say("alice", "e5", "/new")
+	chat.say("alice", "e6", "m4")
+	time.Sleep(5 * time.Minute)
+	for user, texts := range map[string][]string{
+		"alice": {"re: m1.", "re: m2.", "part two", "part three", "Busy mode", "New session", "re: m4."}, "bob": {"re: m3."},
+	} {
+		for _, text := range texts {
+			if c := chat.count(user, text); c != 1 {
+				t.Errorf("%q was posted %d times", text, c)
+			}
+		}
+	}
+	for _, id := range []sessions.ItemID{"e1", "e2", "e3", "e4", "e5", "e6"} {
+		if store.consumed[id] != 1 {
+			t.Errorf("%s was consumed %d times", id, store.consumed[id])
+		}
+	}
+	if err := b.stop(); err != nil {
+		t.Error(err)
+	}
+	b.check()
+	return store.n, store.hit
+}
+
+var _ platforms.Editor = (*fakeChat)(nil)
