@@ -104,6 +104,10 @@ type Limits struct {
 	EditEvery  time.Duration // shortest sensible distance between two edits of one message
 	TypingFor  time.Duration // how long one typing signal lasts; 0 = no typing indicator
 	EditableID bool          // a message can be edited whenever its id is known
+
+	// IdempotentFor is how long after its first attempt a Send can be repeated with the same Key and still makes one
+	// message at most; 0 = the platform knows no such key.
+	IdempotentFor time.Duration
 }
 
 // The optional capabilities of an adapter, found by assertion. All return *Error and may be called from any goroutine.
@@ -123,6 +127,12 @@ type (
 	// Reactor puts an emoji on a message, as a receipt.
 	Reactor interface {
 		React(ctx context.Context, at Address, messageID, emoji string) error
+	}
+	// Finder looks for a message of our own whose Send ended with an unknown outcome at some time since a given one.
+	// It returns the platform's id, and an empty one if there is no such message yet: some platforms show a new
+	// message to a look-up only seconds later. An error says that nobody can tell.
+	Finder interface {
+		Find(ctx context.Context, at Address, out Outgoing, since time.Time) (messageID string, err error)
 	}
 	// Checker asks the platform who the bot is, for `talaria check`, without starting to receive. The answer is one
 	// readable line.

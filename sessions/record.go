@@ -46,7 +46,7 @@ type State string
 
 const (
 	Queued  State = "queued"
-	Sending State = "sending"  // committed before the call; found at start, it is in doubt
+	Sending State = "sending"  // committed before the call; found at start, nobody knows whether it was posted
 	Sent    State = "sent"     // final
 	InDoubt State = "in doubt" // may or may not have been posted; only a person's wish sends it again
 	Dead    State = "dead"     // final: will never be sent
@@ -61,6 +61,8 @@ type Part struct {
 	MessageID string    `json:"message_id,omitempty"` // the platform's, once sent
 	Attempts  int       `json:"attempts,omitempty"`
 	NotBefore time.Time `json:"not_before,omitzero"`
+	First     time.Time `json:"first,omitzero"`   // when the first attempt began that may have posted it; zero = none
+	Resent    bool      `json:"resent,omitempty"` // it was looked for and not found, so it is sent once more
 	Error     string    `json:"error,omitempty"` // the last one, without secrets
 }
 

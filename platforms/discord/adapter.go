@@ -72,6 +72,7 @@ var (
 	_ platforms.Deleter          = (*Adapter)(nil)
 	_ platforms.Typer            = (*Adapter)(nil)
 	_ platforms.Reactor          = (*Adapter)(nil)
+	_ platforms.Finder           = (*Adapter)(nil)
 	_ platforms.Checker          = (*Adapter)(nil)
 	_ platforms.CommandRegistrar = (*Adapter)(nil)
 	_ platforms.Prober           = (*Adapter)(nil)
@@ -119,6 +120,8 @@ func (a *Adapter) Limits() platforms.Limits {
 		EditEvery:  time.Second, // five in five seconds a channel, by the headers
 		TypingFor:  10 * time.Second,
 		EditableID: true,
+
+		IdempotentFor: nonceWindow,
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/bwmarrin/discordgo"
@@ -19,8 +20,9 @@ const (
 	maxContent    = 2_000 // code points (discord/discord-api-docs#1315), whatever an error message says
 	maxRows       = 5
 	maxRowButtons = 5
-	maxLabel      = 80 // code points
-	nonceLength   = 24 // at most 25
+	maxLabel      = 80              // code points
+	nonceLength   = 24              // at most 25
+	nonceWindow   = 2 * time.Minute // "the past few minutes", by the documentation of enforce_nonce
 )
 
 // outgoing is the body of a new or edited message. discordgo's own has no nonce.

@@ -45,7 +45,7 @@ type Config struct {
 }
 
 // Adapter is one app in one workspace. It implements platforms.Adapter and the capabilities Editor, Deleter, Typer,
-// Reactor, Checker and Prober.
+// Reactor, Finder, Checker and Prober.
 type Adapter struct {
 	cfg   Config
 	log   *slog.Logger
@@ -65,6 +65,7 @@ var (
 	_ platforms.Deleter = (*Adapter)(nil)
 	_ platforms.Typer   = (*Adapter)(nil)
 	_ platforms.Reactor = (*Adapter)(nil)
+	_ platforms.Finder  = (*Adapter)(nil)
 	_ platforms.Checker = (*Adapter)(nil)
 	_ platforms.Prober  = (*Adapter)(nil)
 )

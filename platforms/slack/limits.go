@@ -27,6 +27,8 @@ func limitOf(class string) platforms.Limit {
 		return platforms.Limit{Every: 250 * time.Millisecond, Burst: 50}
 	case "chat.update", "chat.delete", "conversations.info", "reactions.add": // tier 3: 50 a minute
 		return platforms.Limit{Every: 1500 * time.Millisecond, Burst: 10}
+	case "conversations.history", "conversations.replies": // tier 3 for an app that is not sold
+		return platforms.Limit{Every: 1500 * time.Millisecond, Burst: 10}
 	case "chat.postEphemeral", "users.info": // tier 4: 100 a minute
 		return platforms.Limit{Every: 750 * time.Millisecond, Burst: 20}
 	case "assistant.threads.setStatus": // 600 a minute

@@ -104,17 +104,23 @@ func (s *Server) page(room *chat, c *call, want func(*message) bool) page {
 	return p
 }
 
-// cut keeps to the limit of a call and says whether there is more.
+// cut keeps to the limit of a call, from its cursor on, and says whether there is more and where.
 func (p page) cut(c *call) object {
 	limit, err := strconv.Atoi(c.arg("limit"))
 	if err != nil || limit < 1 || limit > 999 {
 		limit = 100
 	}
-	more := len(p.messages) > limit
+	from, _ := strconv.Atoi(c.arg("cursor"))
+	rest := p.messages[min(max(from, 0), len(p.messages)):]
+	more := len(rest) > limit
 	if more {
-		p.messages = p.messages[:limit]
+		rest = rest[:limit]
 	}
-	return object{"messages": slices.Concat([]object{}, p.messages), "has_more": more}
+	o := object{"messages": slices.Concat([]object{}, rest), "has_more": more}
+	if more {
+		o["response_metadata"] = object{"next_cursor": strconv.Itoa(from + limit)}
+	}
+	return o
 }
 
 // truth reads a boolean argument, which clients write as 1 or true.

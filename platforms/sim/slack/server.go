@@ -171,6 +171,13 @@ func (s *Server) Kick(chat string) {
 	s.mustChat(chat).kicked = true
 }
 
+// SetLag changes how long look-ups miss a new message.
+func (s *Server) SetLag(lag time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cfg.Lag = lag
+}
+
 // Revoke uninstalls the app: Slack says so in an event, and refuses its tokens from now on.
 func (s *Server) Revoke() {
 	s.mu.Lock()
