@@ -20,6 +20,14 @@ func seedBudget(s *sessions.Session, ratio calibration) budget {
 	return b
 }
 
+// spend takes what was used into account, in the turn's own budget and in the one that it shares.
+func (t *turn) spend(used budget) {
+	t.budget.rounds += used.rounds
+	t.budget.calls += used.calls
+	t.budget.tokens += used.tokens
+	t.tree.spend(used)
+}
+
 // estimateInput guesses the tokens of those messages that no model wrote.
 func estimateInput(messages []sessions.Message) int {
 	n := 0
@@ -44,11 +52,21 @@ func (c condition) String() string { return fmt.Sprintf("%s %d/%d", c.reason, c.
 // conditions returns every end condition that Observing checks, in the order of precedence. A final text, a stop and a
 // failed model end a turn elsewhere, by their own transitions.
 func (t *turn) conditions() []condition {
-	return []condition{
+	all := []condition{
 		{EndTimeout, int(t.clock.used().Milliseconds()), int(t.limits.Timeout.Milliseconds())},
 		{EndRepetition, t.repeated.equal(), t.limits.RepeatThreshold},
-		{EndRounds, t.budget.rounds, t.limits.MaxTurns},
-		{EndCalls, t.budget.calls, t.limits.MaxToolCalls},
-		{EndTokens, t.budget.tokens, t.limits.MaxTokens},
+	}
+	if t.clock.parent != nil { // a sub-agent has a budget of its own within the shared one
+		all = append(all, ends(t.budget, t.limits)...)
+	}
+	return append(all, t.tree.conditions()...)
+}
+
+// ends returns the end conditions of a budget.
+func ends(used budget, limits Limits) []condition {
+	return []condition{
+		{EndRounds, used.rounds, limits.MaxTurns},
+		{EndCalls, used.calls, limits.MaxToolCalls},
+		{EndTokens, used.tokens, limits.MaxTokens},
 	}
 }

@@ -2,15 +2,21 @@ package loop
 
 import (
 	"context"
+	"sync"
 	"time"
 )
 
 // errTimeout is the cause with which the turn's clock ends its context.
 const errTimeout = cause("the turn's time is up")
 
-// clock is a turn's wall clock. It stands still while a person is waited for. It belongs to the turn's goroutine.
+// clock is a turn's wall clock. It stands still while a person is waited for, on its own account or on that of a
+// sub-agent. It may be used from any goroutine.
 type clock struct {
-	limit   time.Duration
+	limit  time.Duration
+	parent *clock // of the turn that a sub-agent works for; nil = none
+
+	mu      sync.Mutex
+	waiting int           // for how many answers
 	spent   time.Duration // before the current stretch
 	running time.Time     // when the current stretch began; zero = it stands still
 	timer   *time.Timer
@@ -26,6 +32,12 @@ func newClock(ctx context.Context, limit time.Duration) (*clock, context.Context
 }
 
 func (c *clock) used() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.elapsed()
+}
+
+func (c *clock) elapsed() time.Duration {
 	if c.running.IsZero() {
 		return c.spent
 	}
@@ -33,13 +45,27 @@ func (c *clock) used() time.Duration {
 }
 
 func (c *clock) pause() {
-	c.timer.Stop()
-	c.spent, c.running = c.used(), time.Time{}
+	if c.parent != nil {
+		c.parent.pause()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.waiting++; c.waiting == 1 {
+		c.timer.Stop()
+		c.spent, c.running = c.elapsed(), time.Time{}
+	}
 }
 
 func (c *clock) resume() {
-	c.running = time.Now()
-	c.timer.Reset(max(0, c.limit-c.spent))
+	if c.parent != nil {
+		c.parent.resume()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.waiting--; c.waiting == 0 {
+		c.running = time.Now()
+		c.timer.Reset(max(0, c.limit-c.spent))
+	}
 }
 
 // stop frees what the clock holds. Its context ends.

@@ -66,6 +66,20 @@ type Retrying struct {
 	Wait    time.Duration
 }
 
+// Changed: a tool has changed the session by an entry that was committed with its result. It comes before the CallEnded.
+type Changed struct {
+	CallID string
+	Entry  sessions.Entry
+}
+
+// SubAgent: something happened in a sub-agent, between the CallStarted and the CallEnded of the call that it works for.
+// Those of several sub-agents interleave.
+type SubAgent struct {
+	CallID string
+	Task   int // which of the call's tasks, from 1
+	Event  Event
+}
+
 // Compacted: the history was compressed, from Before to After tokens.
 type Compacted struct{ Before, After int }
 
@@ -81,5 +95,7 @@ func (ApprovalOver) event()     {}
 func (CallStarted) event()      {}
 func (CallEnded) event()        {}
 func (Retrying) event()         {}
+func (Changed) event()          {}
+func (SubAgent) event()         {}
 func (Compacted) event()        {}
 func (Ended) event()            {}

@@ -37,8 +37,9 @@ type finished struct {
 	text    string
 	outcome sessions.Outcome
 	took    time.Duration
-	fault   fault  // zero if all went well
-	content string // names what the tool returned, before it was shaped; empty if it did not run
+	fault   fault            // zero if all went well
+	content string           // names what the tool returned, before it was shaped; empty if it did not run
+	entries []sessions.Entry // to be committed with it
 }
 
 // execution runs the calls of one reply. Calls run in batches, one batch after the other; those of one batch run side
@@ -206,6 +207,9 @@ func (e *execution) commit(ctx context.Context) {
 			e.t.log.Info("call failed", "call", f.call.ID, "tool", f.call.Name, "class", f.fault.class, "stage", f.fault.stage,
 				"outcome", f.outcome, "took", f.took)
 		}
+		for _, entry := range f.entries {
+			e.t.emit(Changed{CallID: f.call.ID, Entry: entry})
+		}
 		e.t.emit(CallEnded{CallID: f.call.ID, Tool: f.call.Name, Outcome: f.outcome, Class: f.fault.class, Took: f.took})
 	}
 }
@@ -239,7 +243,7 @@ func (e *execution) attend(ctx context.Context, p prepared) finished {
 	var over atomic.Bool // set by whoever comes first: the tool that returns, or the patience that ends
 	returned := make(chan called, 1)
 	t.runner.stragglers.wait.Go(func() {
-		c := t.callUntilItWorks(ctx, p, scope)
+		c := t.callUntilItWorks(ctx, p, scope, &over)
 		if over.CompareAndSwap(false, true) {
 			returned <- c
 			return
@@ -253,7 +257,9 @@ func (e *execution) attend(ctx context.Context, p prepared) finished {
 		if over.CompareAndSwap(false, true) {
 			t.log.Warn("call does not stop", "call", p.call.ID, "tool", p.call.Name)
 			f := fault{tools.FailTimeout, atExecution}
-			return finished{p.call, mayComplete(p.call.Name), sessions.OutcomeUnknown, time.Since(began), f, ""}
+			return finished{
+				call: p.call, text: mayComplete(p.call.Name), outcome: sessions.OutcomeUnknown, took: time.Since(began), fault: f,
+			}
 		}
 		t.runner.stragglers.remove(scope.Conversation)
 		c = <-returned
@@ -263,7 +269,10 @@ func (e *execution) attend(ctx context.Context, p prepared) finished {
 	if outcome != sessions.OutcomeOK && outcome != sessions.OutcomeInterrupted {
 		f = fault{c.class(outcome, p.spec.Risk), atExecution}
 	}
-	return finished{p.call, text, outcome, time.Since(began), f, fingerprintOf(p.call.Name, c.result.Text)}
+	return finished{
+		call: p.call, text: text, outcome: outcome, took: time.Since(began), fault: f,
+		content: fingerprintOf(p.call.Name, c.result.Text), entries: kept(c.entries, outcome),
+	}
 }
 
 // awaitCall waits for a call to return, and when its context has ended for patience more.
@@ -283,9 +292,10 @@ func awaitCall(ctx context.Context, returned <-chan called) (c called, ok bool) 
 
 // called is what a tool returned.
 type called struct {
-	result tools.Result
-	err    error
-	tries  int
+	result  tools.Result
+	err     error
+	tries   int
+	entries []sessions.Entry // of a SessionTool
 }
 
 // class says what a call that did not come to a good end failed of.
@@ -303,9 +313,9 @@ func (c called) class(outcome sessions.Outcome, risk tools.Risk) tools.Failure {
 }
 
 // callUntilItWorks calls a tool again if it failed for a reason that passes by itself, as long as its time lasts.
-func (t *turn) callUntilItWorks(ctx context.Context, p prepared, scope tools.Scope) called {
+func (t *turn) callUntilItWorks(ctx context.Context, p prepared, scope tools.Scope, over *atomic.Bool) called {
 	for try := 1; ; try++ {
-		c := t.call(ctx, p, scope)
+		c := t.call(ctx, p, scope, over)
 		c.tries = try
 		if c.err == nil || ctx.Err() != nil || try == callTries {
 			return c
@@ -331,15 +341,20 @@ func (t *turn) callUntilItWorks(ctx context.Context, p prepared, scope tools.Sco
 }
 
 // call calls the tool. A panic is a failed result.
-func (t *turn) call(ctx context.Context, p prepared, scope tools.Scope) (c called) {
+func (t *turn) call(ctx context.Context, p prepared, scope tools.Scope, over *atomic.Bool) (c called) {
 	defer func() {
 		if r := recover(); r != nil {
 			t.log.Error("panic in tool", "tool", p.call.Name, "panic", r, "stack", string(debug.Stack()))
 			c = called{result: tools.Failf("The tool crashed: %v. Try another way.", r)}
 		}
 	}()
-	result, err := p.tool.Call(ctx, scope, json.RawMessage(p.call.Arguments))
-	return called{result: result, err: err}
+	arguments := json.RawMessage(p.call.Arguments)
+	if tool, ok := p.tool.(SessionTool); ok {
+		c.result, c.entries, c.err = tool.CallSession(ctx, SessionCall{scope, t.Journal.Session(), t, over}, arguments)
+		return c
+	}
+	c.result, c.err = p.tool.Call(ctx, scope, arguments)
+	return c
 }
 
 // judge turns what a tool returned into an outcome and the text for the ledger. A call that finished in spite of a

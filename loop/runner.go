@@ -134,6 +134,7 @@ type Runner struct {
 	Limits     Limits
 	Policy     tools.Policy   // nil = every call is allowed
 	Approver   tools.Approver // nil = nobody can be asked, which counts as no
+	Asker      tools.Asker    // nil = no question can be asked
 	Compressor *Compressor    // for a context that turns out too long; nil = the turn ends with a sentence
 	Log        *slog.Logger   // nil = none
 

@@ -27,15 +27,20 @@ func (t *turn) replyEntry(m sessions.Message) sessions.AssistantMessage {
 
 // commitResults writes the results of calls, in call order.
 func (t *turn) commitResults(ctx context.Context, results []finished) error {
-	entries := make([]sessions.Entry, len(results))
-	for i, f := range results {
-		entries[i] = t.resultEntry(f.call.ID, f.text, f.outcome)
+	var entries []sessions.Entry
+	for _, f := range results {
+		entries = append(append(entries, t.resultEntry(f.call.ID, f.text, f.outcome)), f.entries...)
 	}
 	if err := t.Journal.Append(context.WithoutCancel(ctx), entries...); err != nil {
 		return err
 	}
 	for _, e := range entries {
-		t.budget.tokens += t.ratio.apply(estimate(e.(sessions.ToolResult).Message))
+		switch e := e.(type) {
+		case sessions.ToolResult:
+			t.spend(budget{tokens: t.ratio.apply(estimate(e.Message))})
+		case sessions.Delegated: // the shared budget has it already
+			t.usage = t.usage.Add(e.Used.Usage)
+		}
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/talaria-agent/talaria/sessions"
@@ -23,6 +24,9 @@ type turn struct {
 	log    *slog.Logger
 	tools  *toolset
 	health *health
+
+	tree    *tree      // what it shares with its sub-agents, or with the turn that it works for
+	telling sync.Mutex // held while the observer is told something
 
 	clock    *clock
 	ratio    calibration // of this session's tokens, see calibrate
@@ -68,6 +72,11 @@ func (t *turn) run(ctx context.Context) Outcome {
 	var bounded context.Context
 	t.clock, bounded = newClock(ctx, t.limits.Timeout)
 	defer t.clock.stop()
+	if t.tree == nil {
+		t.tree = &tree{limits: t.limits, clock: t.clock}
+	} else {
+		t.clock.parent = t.tree.clock
+	}
 	t.log.Info("turn started", "conversation", t.Scope.Conversation, "resumed", t.Resumed)
 
 	state := Idle
@@ -123,7 +132,9 @@ func (t *turn) idle(ctx context.Context) signal {
 		s = t.Journal.Session()
 	}
 	t.ratio = calibrate(s)
-	t.budget, t.usage = seedBudget(s, t.ratio), s.Turn.Usage
+	t.budget, t.usage = budget{}, s.Turn.Usage.Add(s.Turn.Delegated.Usage)
+	t.spend(seedBudget(s, t.ratio))
+	t.tree.spend(budget{s.Turn.Delegated.Rounds, s.Turn.Delegated.Calls, s.Turn.Delegated.Tokens})
 	own := s.Messages[min(s.Turn.From, len(s.Messages)):]
 	for _, m := range own {
 		if len(m.ToolCalls) > 0 {
@@ -168,8 +179,7 @@ func (t *turn) think(ctx context.Context) signal {
 		return saidNone
 	}
 	t.tries, t.empties, t.nudge = 0, 0, ""
-	t.budget.rounds++
-	t.budget.tokens += t.outputTokens()
+	t.spend(budget{rounds: 1, tokens: t.outputTokens()})
 	if len(t.reply.calls) == 0 {
 		t.replied()
 		if t.holdBack() {
@@ -204,9 +214,9 @@ func (t *turn) outputTokens() int {
 func (t *turn) act(ctx context.Context) signal {
 	t.draft = nil
 	t.repeated.saw(t.reply.message.ToolCalls)
-	before := t.budget.calls
-	t.budget.calls += len(t.reply.calls)
-	if err := t.execute(ctx, t.reply.calls, t.limits.MaxToolCalls-before); err != nil {
+	left := min(t.limits.MaxToolCalls-t.budget.calls, t.tree.callsLeft())
+	t.spend(budget{calls: len(t.reply.calls)})
+	if err := t.execute(ctx, t.reply.calls, left); err != nil {
 		return t.leave(err)
 	}
 	if halted(ctx) == cancelled {
@@ -254,6 +264,8 @@ func (t *turn) leave(err error) signal {
 }
 
 func (t *turn) emit(e Event) {
+	t.telling.Lock()
+	defer t.telling.Unlock()
 	if t.Observe != nil {
 		t.Observe(e)
 	}

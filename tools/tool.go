@@ -62,6 +62,8 @@ type Scope struct {
 	Turn         string // task id
 	CallID       string
 	Requester    string // stable id of the person who started the turn
+	Chat         string // where the person writes, all threads of it together; empty = nowhere
+	Parent       string // the turn that a sub-agent works for; empty = this is none
 	Work         string // absolute path of the conversation's work folder; it exists
 }
 
