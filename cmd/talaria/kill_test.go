@@ -25,7 +25,8 @@ import (
 	"github.com/talaria-agent/talaria/platforms/sim"
 )
 
-// killsByDefault is how many kills the test makes unless TALARIA_KILLS says otherwise: each state on each platform.
+// killsByDefault is how many times the program is killed unless TALARIA_KILLS says otherwise (at most 300): in each
+// state on each platform.
 const killsByDefault = 21
 
 // The states in which the program is killed.
@@ -37,6 +38,8 @@ const (
 	committing  = "committing"
 	before      = "sending, before it was applied"
 	after       = "sending, after it was applied"
+
+	recovering = "recovering from a kill" // comes on top of another one
 )
 
 var killStates = []string{idle, accepting, calling, toolRunning, committing, before, after}
@@ -51,16 +54,12 @@ func TestKill(t *testing.T) {
 	}
 	d := newDrill(t, kills)
 	d.start()
-	hits := map[string]int{}
 	for i := range kills {
-		state, platform := killStates[i%len(killStates)], allPlatforms[(i+i/len(killStates))%len(allPlatforms)]
-		if d.round(i, state, platform) {
-			hits[state]++
-		}
+		d.round(i, killStates[i%len(killStates)], allPlatforms[(i+i/len(killStates))%len(allPlatforms)])
 	}
-	for _, state := range killStates {
-		t.Logf("%2d kills while %s", hits[state], state)
-		if hits[state] == 0 && kills >= killsByDefault {
+	for _, state := range append(killStates, recovering) {
+		t.Logf("%2d kills while %s", d.hits[state], state)
+		if d.hits[state] == 0 && kills >= killsByDefault {
 			t.Errorf("no kill hit the state %q", state)
 		}
 	}
@@ -92,6 +91,7 @@ type drill struct {
 	held      string // a FIFO on which they wait
 	tools     chan string
 	questions []*question
+	hits      map[string]int  // kills by state
 	doubtful  map[string]bool // ids of questions whose answer was on its way at a kill
 	unknown   map[string]bool // ids of tool calls that were open at a kill
 	again     map[string]int  // how many answers a question has whose answer was sent again by button
@@ -123,7 +123,7 @@ func newDrill(t *testing.T, kills int) *drill {
 	d := &drill{
 		t: t, trap: &trap{}, database: filepath.Join(folder, "data", "state", "talaria.db"),
 		effects: filepath.Join(folder, "effects"), started: filepath.Join(folder, "started"), held: filepath.Join(folder, "held"),
-		tools: make(chan string, 10), doubtful: map[string]bool{}, unknown: map[string]bool{}, again: map[string]int{},
+		tools: make(chan string, 10), hits: map[string]int{}, doubtful: map[string]bool{}, unknown: map[string]bool{}, again: map[string]int{},
 	}
 	d.services = serveAll(t, kills, d.reply, d.watch)
 	d.config = d.services.config(t, filepath.Join(folder, "data"), "[tools]\ntoolsets = [\"files\", \"terminal\"]\napproval = \"off\"\n")
@@ -310,9 +310,21 @@ func (d *drill) start() {
 	poll(d.t, "the program connects to Discord", func() bool { return d.discord.Connected() == 1 })
 }
 
-// round brings a question to a state, kills the program there, starts it again and waits for what becomes of it. It
-// reports whether the state was hit, as far as the database can tell.
-func (d *drill) round(n int, state string, p platforms.Name) bool {
+// kill kills the program, counts the state if the database agrees that it was hit, and returns what else it tells.
+func (d *drill) kill(state string, q *question, reached bool) findings {
+	d.t.Helper()
+	d.program.kill()
+	poll(d.t, "Discord notices that the program is gone", func() bool { return d.discord.Connected() == 0 })
+	found := d.examine()
+	if reached && found.in(state, q) {
+		d.hits[state]++
+	}
+	return found
+}
+
+// round brings a question to a state, kills the program there, starts it again and waits for what becomes of it. In
+// every other round it kills the program once more while it takes up what was left.
+func (d *drill) round(n int, state string, p platforms.Name) {
 	d.t.Helper()
 	var asked []*question
 	if state != accepting && state != committing { // somebody on each other platform is just being answered
@@ -325,10 +337,13 @@ func (d *drill) round(n int, state string, p platforms.Name) bool {
 	q, reached := d.bring(n, state, p)
 	asked = append(asked, q)
 
-	d.program.kill()
-	poll(d.t, "Discord notices that the program is gone", func() bool { return d.discord.Connected() == 0 })
-	found := d.examine()
-	hit := reached && found.in(state, q)
+	found := d.kill(state, q, reached)
+	if n%2 == 1 && found.unfinished() {
+		last := d.stamp()
+		d.program = launch(d.t, nil, "run", "--config", d.config)
+		// The first write says that the file was opened.
+		found = d.kill(recovering, q, d.written(last, 2+n/2%3, time.Second))
+	}
 	d.start()
 	for _, q := range asked {
 		if q.seat.platform == platforms.Discord && !found.accepted[q.id] {
@@ -338,7 +353,6 @@ func (d *drill) round(n int, state string, p platforms.Name) bool {
 	for _, q := range asked {
 		d.settled(q)
 	}
-	return hit
 }
 
 // ask lets somebody new ask something.
@@ -384,8 +398,10 @@ func (d *drill) bring(n int, state string, p platforms.Name) (q *question, reach
 			d.t.Fatalf("the tool of question %s runs, not that of %s", id, q.id)
 		}
 	case committing:
-		reached := d.written(1+n/len(killStates)%3, func() { q = d.ask(p, "plain") })
-		return q, reached
+		d.quiet()
+		last := d.stamp()
+		q = d.ask(p, "plain")
+		return q, d.written(last, 1+n/len(killStates)%3, 5*time.Second)
 	case calling:
 		q = d.newQuestion(p, "plain")
 		sprung := d.trap.set(calling, "question-"+q.id)
@@ -402,33 +418,26 @@ func (d *drill) bring(n int, state string, p platforms.Name) (q *question, reach
 
 // quiet returns when the database has not been written for a while.
 func (d *drill) quiet() {
-	for last := (time.Time{}); ; {
-		info, err := os.Stat(d.database)
-		if err != nil {
-			d.t.Fatal(err)
-		}
-		if info.ModTime().Equal(last) {
-			return
-		}
-		last = info.ModTime()
-		<-time.After(100 * time.Millisecond)
+	for last := (stamp{}); last != d.stamp(); <-time.After(100 * time.Millisecond) {
+		last = d.stamp()
 	}
 }
 
-// written does something and returns right when the database has been written for the nth time since then; false if
-// that was not to be seen.
-func (d *drill) written(nth int, do func()) bool {
-	d.quiet()
-	stamp := func() (s [2]int64) {
-		if info, err := os.Stat(d.database); err == nil {
-			s = [2]int64{info.ModTime().UnixNano(), info.Size()}
-		}
-		return s
+// stamp is what changes with a write to the database.
+type stamp struct{ modified, size int64 }
+
+func (d *drill) stamp() stamp {
+	info, err := os.Stat(d.database)
+	if err != nil {
+		return stamp{}
 	}
-	last := stamp()
-	do()
-	for late := time.Now().Add(5 * time.Second); time.Now().Before(late); runtime.Gosched() {
-		now := stamp()
+	return stamp{info.ModTime().UnixNano(), info.Size()}
+}
+
+// written returns right when the database has been written for the nth time; false if that was not to be seen.
+func (d *drill) written(last stamp, nth int, within time.Duration) bool {
+	for late := time.Now().Add(within); time.Now().Before(late); runtime.Gosched() {
+		now := d.stamp()
 		if now == last {
 			continue
 		}

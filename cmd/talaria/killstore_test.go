@@ -37,6 +37,9 @@ func (f findings) in(state string, q *question) bool {
 	return true
 }
 
+// unfinished tells whether the next start has something to take up.
+func (f findings) unfinished() bool { return f.waiting > 0 || len(f.open) > 0 || len(f.sending) > 0 }
+
 var answerIn = regexp.MustCompile(`answer-(\d{3})`)
 
 // examine opens the database of the killed program, checks that it can be read, and notes what has to be so at the end.
