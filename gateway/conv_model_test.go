@@ -34,7 +34,7 @@ type rule struct {
 // modelStep is what one model call does: verb lines in order.
 type modelStep []string
 
-// parseModel reads the "model" section: "on TEXT" begins a rule, each "say", "call", "empty" or "fail" line ends a
+// parseModel reads the "model" section: "on TEXT" begins a rule, "on hint: TEXT" one for calls with such a hint, each "say", "call", "empty" or "fail" line ends a
 // step; lines like "wait" and "hold" belong to the step that follows; "and call" adds a call to the step before.
 func parseModel(text string) (*scripted, error) {
 	m := &scripted{failed: map[string]int{}, held: make(chan struct{})}
@@ -160,6 +160,9 @@ func (m *scripted) step(req loop.Request) (modelStep, string) {
 	if req.NoTools && m.rule("grace") != nil {
 		return m.rule("grace").steps[0], last
 	}
+	if r := m.hinted(req.Hint); r != nil {
+		return r.steps[0], last
+	}
 	r := m.rule(newest)
 	if r == nil {
 		return modelStep{"say (nothing is scripted for this)"}, last
@@ -171,6 +174,16 @@ func (m *scripted) step(req loop.Request) (modelStep, string) {
 		return modelStep{"say (the script is over)"}, last
 	}
 	return r.steps[replies], last
+}
+
+// hinted returns the rule "on hint: TEXT" for a call whose hint contains the text.
+func (m *scripted) hinted(hint string) *rule {
+	for i, r := range m.rules {
+		if text, ok := strings.CutPrefix(r.on, "hint: "); ok && strings.Contains(hint, text) {
+			return &m.rules[i]
+		}
+	}
+	return nil
 }
 
 // rule returns the rule whose text stands last in a message: the newest of several merged ones.

@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -352,5 +354,34 @@ func testTools() ([]tools.Tool, error) {
 	}
 	broken, err := tools.New(tools.Spec{Name: "broken", Toolset: "test", Description: "Fails.", Risk: tools.ReadOnly},
 		func(context.Context, tools.Scope, noArgs) (tools.Result, error) { panic("broken") })
-	return []tools.Tool{sleep, execute, broken}, err
+	if err != nil {
+		return nil, err
+	}
+	type logArgs struct {
+		Since string `json:"since" jsonschema:"when to begin"`
+	}
+	logs, err := tools.New(tools.Spec{
+		Name: "query_logs", Toolset: "test", Description: "Reads logs.", Risk: tools.ReadOnly,
+		Check: func(raw json.RawMessage) []tools.Problem {
+			var a logArgs
+			if err := json.Unmarshal(raw, &a); err != nil {
+				return []tools.Problem{{Problem: err.Error()}}
+			}
+			return tools.CheckTime("since", a.Since)
+		},
+	}, func(_ context.Context, _ tools.Scope, a logArgs) (tools.Result, error) {
+		return tools.Result{Text: "14:02 disk full"}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	type fetchArgs struct {
+		URL string `json:"url"`
+	}
+	fetch, err := tools.New(tools.Spec{
+		Name: "fetch", Toolset: "test", Description: "Fetches.", Risk: tools.ReadOnly, Substitute: "search_files",
+	}, func(context.Context, tools.Scope, fetchArgs) (tools.Result, error) {
+		return tools.Result{}, fmt.Errorf("dial: %w", syscall.ECONNREFUSED)
+	})
+	return []tools.Tool{sleep, execute, broken, logs, fetch}, err
 }

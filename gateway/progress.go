@@ -57,6 +57,8 @@ func (p *progress) apply(e loop.Event) {
 		if e.Calls > 0 && p.mode == ProgressVerbose && strings.TrimSpace(e.Text) != "" {
 			p.lines = append(p.lines, line{remark: oneLine(e.Text, verboseRunes)})
 		}
+	case loop.Nudged:
+		p.status = "🔎 checking"
 	case loop.CallStarted:
 		p.calls++
 		p.callStarted(e)
