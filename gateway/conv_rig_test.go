@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -49,6 +50,7 @@ type rig struct {
 	limits loop.Limits
 	window int
 	ask    bool
+	agent  []string // toolsets that work on the session
 	log    *logBuffer
 
 	server  *http.Server
@@ -179,7 +181,11 @@ func newRig(t *testing.T, p platforms.Name, store sessions.Store, script *txtar.
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.tools, err = tools.NewRegistry(append(all, extra...)...); err != nil {
+	own, err := r.agentTools()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.tools, err = tools.NewRegistry(slices.Concat(all, extra, own)...); err != nil {
 		t.Fatal(err)
 	}
 	r.server = &http.Server{Handler: w.stage.Handler()}
@@ -236,6 +242,8 @@ func (r *rig) configure(text string) {
 			r.limits.Timeout = time.Duration(number(value)) * time.Second
 		case "approval":
 			r.ask = value == "ask"
+		case "agent":
+			r.agent = strings.Split(value, ", ")
 		case "admin":
 			r.cfg.Access.Admins[r.world.name] = []string{r.world.users[value]}
 		default:

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/talaria-agent/talaria/loop"
 	"github.com/talaria-agent/talaria/platforms"
 	"github.com/talaria-agent/talaria/platforms/sim"
 	"github.com/talaria-agent/talaria/sessions"
@@ -389,6 +390,8 @@ func describeEntry(e sessions.Entry) string {
 		return line("resumed", "")
 	case sessions.Compaction:
 		return line("compacted", fmt.Sprintf("summary %v", e.Summary))
+	case sessions.TodoChanged:
+		return line("todo", loop.TodoList(e.Items))
 	case sessions.Reset:
 		return line("reset", "")
 	default:

@@ -34,6 +34,7 @@ type progress struct {
 	lines   []line
 	status  string // what goes on between tool calls: thinking, waiting
 	usage   sessions.Usage
+	todos   []sessions.Todo // shown as a checklist once it changes
 }
 
 // line is one tool call, or several equal ones in a row, or a remark.
@@ -64,6 +65,10 @@ func (p *progress) apply(e loop.Event) {
 		p.callStarted(e)
 	case loop.CallEnded:
 		p.callEnded(e)
+	case loop.Changed:
+		if list, ok := e.Entry.(sessions.TodoChanged); ok {
+			p.todos = list.Items
+		}
 	case loop.AwaitingApproval:
 		p.status = "✋ waiting for your permission"
 	case loop.ApprovalOver:
@@ -121,6 +126,7 @@ func (p *progress) render(now time.Time) string {
 	for _, l := range shown {
 		rows = append(rows, l.render())
 	}
+	rows = append(rows, checklist(p.todos)...)
 	if p.status != "" {
 		rows = append(rows, p.status+" …")
 	}
@@ -194,6 +200,16 @@ func icon(tool string) string {
 		return "🔎"
 	case "terminal":
 		return "💻"
+	case "todo":
+		return "📋"
+	case "clarify":
+		return "❓"
+	case "memory":
+		return "🧠"
+	case "session_search":
+		return "🔎"
+	case "delegate_task":
+		return "👥"
 	default:
 		return "🔧"
 	}

@@ -51,6 +51,9 @@ func newTurn(ctx context.Context, c *conversation, inputs []*input, open *sessio
 	t.ctx, t.cancel = context.WithCancelCause(ctx)
 	t.typing = newTyping(c.g, t.address)
 	t.bubble = newBubble(t, shown)
+	if t.resumed {
+		t.bubble.state.todos = c.log.snapshot().Todos
+	}
 	return t
 }
 

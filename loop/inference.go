@@ -74,6 +74,7 @@ func (t *turn) request() (Request, error) {
 	if s.Prompt != nil {
 		req.System, req.Tools = s.Prompt.System, s.Prompt.Tools
 	}
+	req.Hint += todoHint(s)
 	if t.ending != "" {
 		req.NoTools = true
 	}

@@ -1,0 +1,26 @@
+package gateway_test
+
+import (
+	"fmt"
+
+	"github.com/talaria-agent/talaria/loop/agenttools"
+	"github.com/talaria-agent/talaria/tools"
+)
+
+// agentTools makes the agent-level tools that a script asks for by "agent = NAME, NAME" in its config.
+func (r *rig) agentTools() (all []tools.Tool, err error) {
+	for _, name := range r.agent {
+		var set []tools.Tool
+		switch name {
+		case "todo":
+			set, err = agenttools.NewTodo()
+		default:
+			err = fmt.Errorf("config: no agent tools %q", name)
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, set...)
+	}
+	return all, nil
+}
