@@ -39,7 +39,10 @@ const patience = 3 * time.Minute
 //	release                  lets the model go on where its step says hold
 //	calls N                  the model has been called so often
 //	logged: TEXT             the gateway's log contains it
-//	fault send|edit KIND [DURATION]   the next such call goes wrong: 429, 500, cut, lose, html
+//	fault send|edit|find|findthread KIND [DURATION] [xN]   the next such call, or the next N, goes wrong: 429, 500, cut, lose, html,
+//	                         denied
+//	unfault                  no more of these
+//	lag DURATION             Slack shows new messages to look-ups only so much later
 //	duplicate N              the next N events come twice
 //	restart                  the gateway stops, and starts again over the same store
 func (r *rig) run(script string) {
@@ -111,7 +114,14 @@ func (r *rig) step(line string) error {
 		}
 		return nil
 	case "fault":
-		return r.fault(arg(1), arg(2), arg(3))
+		return r.fault(arg(1), arg(2), words[min(3, len(words)):])
+	case "unfault":
+		r.world.stage.Faults().Clear()
+		return nil
+	case "lag":
+		d, err := time.ParseDuration(arg(1))
+		r.world.stage.(interface{ SetLag(time.Duration) }).SetLag(d)
+		return err
 	case "duplicate":
 		n, err := strconv.Atoi(arg(1))
 		r.world.stage.Faults().Events.Duplicate(n)
@@ -265,10 +275,16 @@ func (r *rig) count(place, want string) error {
 	return nil
 }
 
-func (r *rig) fault(call, kind, wait string) error {
+func (r *rig) fault(call, kind string, more []string) error {
 	f := sim.Fault{Method: r.world.send}
-	if call == "edit" {
+	switch call {
+	case "edit":
 		f.Method = r.world.edit
+	case "find", "findthread":
+		f.Method = map[string]string{"find": "conversations.history", "findthread": "conversations.replies"}[call]
+		if r.world.name == platforms.Discord {
+			f.Method = "GET /channels/messages"
+		}
 	}
 	switch kind {
 	case "cut":
@@ -277,6 +293,11 @@ func (r *rig) fault(call, kind, wait string) error {
 		f.Lose = true
 	case "html":
 		f.Status, f.HTML = 502, true
+	case "denied":
+		f.Status = 403
+		if r.world.name == platforms.Slack {
+			f.Status, f.Error = 0, "missing_scope"
+		}
 	default:
 		status, err := strconv.Atoi(kind)
 		if err != nil {
@@ -284,12 +305,16 @@ func (r *rig) fault(call, kind, wait string) error {
 		}
 		f.Status = status
 	}
-	if wait != "" {
-		d, err := time.ParseDuration(wait)
+	for _, word := range more {
+		var err error
+		if times, ok := strings.CutPrefix(word, "x"); ok {
+			f.Times, err = strconv.Atoi(times)
+		} else {
+			f.RetryAfter, err = time.ParseDuration(word)
+		}
 		if err != nil {
 			return err
 		}
-		f.RetryAfter = d
 	}
 	r.world.stage.Faults().Add(f)
 	return nil
@@ -297,10 +322,10 @@ func (r *rig) fault(call, kind, wait string) error {
 
 var commandLine = regexp.MustCompile(`^/(new|stop|status|help)( |$)`)
 
-var durations = regexp.MustCompile(`\d+(\.\d+)? s\b|\d+ min \d+ s\b|since \d{4}-\d\d-\d\d \d\d:\d\d`)
+var durations = regexp.MustCompile(`\d+(\.\d+)? s\b|\d+ min \d+ s\b|since \d{4}-\d\d-\d\d \d\d:\d\d|\d+ → \d+ tokens|about \d+ of`)
 
-// seen writes down what all chats look like now. Durations and dates are left out: they depend on how long the script
-// waited.
+// seen writes down what all chats look like now. Durations, dates and token counts are left out: they depend on how long
+// the script waited, and on every word of the prompt.
 func (r *rig) seen() string {
 	var b strings.Builder
 	chats := map[string]string{r.world.forum: "thread"}
