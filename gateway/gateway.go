@@ -165,6 +165,10 @@ func (g *Gateway) recover(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if p, _, _ := strings.Cut(string(item.Key), "/"); g.adapters[platforms.Name(p)] == nil {
+			g.log.Warn("a message waits for a platform that is not configured", "item", item.ID, "conversation", item.Key)
+			continue
+		}
 		keys[item.Key] = true
 	}
 	if err := g.outbox.recover(ctx); err != nil {
