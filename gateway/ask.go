@@ -41,8 +41,6 @@ func (g *Gateway) Approve(ctx context.Context, ask tools.Ask) (tools.Decision, e
 	a := &pendingAsk{id: newID(), turn: t, answer: make(chan tools.Decision, 1)}
 	g.turns.addAsk(a)
 	defer g.turns.removeAsk(a)
-	t.setAsk(a)
-	defer t.setAsk(nil)
 	t.typing.pause()
 	defer t.typing.resume()
 
@@ -59,6 +57,8 @@ func (g *Gateway) Approve(ctx context.Context, ask tools.Ask) (tools.Decision, e
 		}
 		return tools.Decision{Note: "the question could not be shown to anybody"}, nil
 	}
+	t.setAsk(a) // from here on: a word that was written before the question stood there is no answer to it
+	defer t.setAsk(nil)
 	d, err := a.wait(ctx)
 	g.replace(t.address, message, question+"\n\n"+verdict(d, err))
 	return d, err
