@@ -12,6 +12,7 @@ type directory struct {
 	g     *Gateway
 	mu    sync.Mutex
 	awake map[sessions.Key]*conversation
+	over  bool // nobody is woken any more; what is durable comes with the next start
 	done  sync.WaitGroup
 }
 
@@ -23,6 +24,9 @@ func newDirectory(g *Gateway) *directory {
 func (d *directory) post(key sessions.Key, mail any) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.over {
+		return
+	}
 	c := d.awake[key]
 	if c == nil {
 		c = newConversation(d.g, key)
@@ -58,8 +62,11 @@ func (d *directory) retire(c *conversation) bool {
 	return true
 }
 
-// wait returns when all conversations have ended, or after a while.
+// wait returns when all conversations have ended, or after a while. From its call on nobody is woken.
 func (d *directory) wait(atMost time.Duration) {
+	d.mu.Lock()
+	d.over = true
+	d.mu.Unlock()
 	ended := make(chan struct{})
 	go func() {
 		d.done.Wait()
