@@ -197,7 +197,7 @@ func (b *bubble) post(ctx context.Context) string {
 // shown records the bubble in the log, so that a restart finds it again. If the turn has ended meanwhile the log refuses
 // it, and there is no need.
 func (t *turn) shown(ctx context.Context, message string) {
-	err := t.c.log.append(ctx, sessions.Record{Entries: []sessions.Entry{sessions.BubbleShown{Turn: t.id, MessageID: message}}})
+	err := t.log.append(ctx, sessions.Record{Entries: []sessions.Entry{sessions.BubbleShown{Turn: t.id, MessageID: message}}})
 	if err != nil {
 		t.c.g.log.Debug("the progress message was not recorded", "task", t.id, "error", err)
 	}

@@ -3,6 +3,7 @@ package gateway
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/talaria-agent/talaria/platforms"
 	"github.com/talaria-agent/talaria/sessions"
@@ -18,9 +19,13 @@ type input struct {
 	Button  *platforms.ButtonPressed  `json:"button,omitempty"`
 	Command *platforms.CommandInvoked `json:"command,omitempty"`
 	Refused string                    `json:"refused,omitempty"` // why the message will not be worked on; for the person
-	item    sessions.ItemID           // not encoded: the item that holds it
-	stopped bool                      // not encoded: a command that has stopped a turn and waits for its end
-	closing string                    // not encoded: what is left to say then
+
+	// Not encoded:
+	item      sessions.ItemID // the item that holds it
+	ready     time.Time       // of a message: no turn starts with it before, because more of it may come
+	stopped   bool            // a command that has stopped a turn and waits for its end
+	closing   string          // what is left to say then
+	withdrawn int             // how many messages that waited the command has ended
 }
 
 // origin returns where the update came from.

@@ -76,27 +76,34 @@ func (c *conversation) command(ctx context.Context, in *input, name string) {
 	c.reply(ctx, in, fmt.Sprintf("There is no command `%s`. Write `%shelp` to see what there is.", name, sign(in)))
 }
 
-// closing stops the running turn for a command that has to wait for its end, and reports whether there is anything to
-// wait for.
+// closing withdraws what waits and stops the running turn. It reports whether the command has to wait for the turn's end;
+// it comes back then.
 func (c *conversation) closing(ctx context.Context, in *input) bool {
-	if c.turn == nil {
+	switch {
+	case in.stopped:
 		return false
-	}
-	if !c.mayStop(in.origin()) {
+	case c.turn == nil:
+		in.withdrawn = c.withdraw(ctx, in.origin())
+		return false
+	case !c.mayStop(in.origin()):
 		c.reply(ctx, in, "I am working for somebody else here. Only that person or an admin can stop me.")
 		return true
 	}
+	in.withdrawn, in.stopped = c.withdraw(ctx, in.origin()), true
 	c.turn.cancel(loop.ErrStopped)
 	c.after = append(c.after, in)
 	return true
 }
 
 func (c *conversation) cmdStop(ctx context.Context, in *input) {
+	if c.closing(ctx, in) {
+		return
+	}
 	switch {
-	case in.stopped && c.turn == nil: // it comes back after the turn has been closed
-		c.reply(ctx, in, in.closing)
-	case c.closing(ctx, in):
-		in.stopped = true
+	case in.stopped:
+		c.reply(ctx, in, sentences(in.closing, withdrawn(in.withdrawn)))
+	case in.withdrawn > 0:
+		c.reply(ctx, in, sentences("Stopped.", withdrawn(in.withdrawn)))
 	default:
 		c.reply(ctx, in, "I am not doing anything right now.")
 	}
@@ -106,12 +113,23 @@ func (c *conversation) cmdNew(ctx context.Context, in *input) {
 	if c.closing(ctx, in) {
 		return
 	}
-	c.reply(ctx, in, "New session. What can I do for you?", sessions.Reset{By: in.origin().Sender.ID, At: time.Now()})
+	c.reply(ctx, in, sentences("New session.", withdrawn(in.withdrawn), "What can I do for you?"),
+		sessions.Reset{By: in.origin().Sender.ID, At: time.Now()})
+}
+
+// sentences joins what is not empty.
+func sentences(all ...string) string {
+	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), " ")
 }
 
 func (c *conversation) cmdHelp(ctx context.Context, in *input) {
 	var b strings.Builder
-	b.WriteString("Write to me as you would to a colleague. A new message while I work interrupts me.\n\n")
+	b.WriteString("Write to me as you would to a colleague. ")
+	if c.g.cfg.Busy == Interrupt {
+		b.WriteString("A new message while I work interrupts me.\n\n")
+	} else {
+		b.WriteString("A new message while I work waits for its turn.\n\n")
+	}
 	for _, cmd := range commands() {
 		fmt.Fprintf(&b, "- `%s%s` %s\n", sign(in), cmd.name, cmd.help)
 	}

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -11,18 +10,9 @@ import (
 	"github.com/talaria-agent/talaria/sessions"
 )
 
-const (
-	// linger is how long a conversation with nothing to do stays awake, so that a quick exchange does not fold its log
-	// anew for each message.
-	linger = time.Minute
-	// longestQueue is how many messages may wait behind a running turn.
-	longestQueue = 100
-	// splitAt is the length, in runes, from which on a message looks like the first part of one that the client split.
-	splitAt = 1900
-	// splitPause and albumPause are how long to wait for the rest of a split message or an album.
-	splitPause = 2 * time.Second
-	albumPause = 600 * time.Millisecond
-)
+// linger is how long a conversation with nothing to do stays awake, so that a quick exchange does not fold its log anew
+// for each message.
+const linger = time.Minute
 
 // conversation is the actor that owns one session key while it is awake: its queue, its running turn, and the decision
 // what a new message does. Only its own goroutine touches the fields below mail.
@@ -32,14 +22,13 @@ type conversation struct {
 	wake chan struct{}
 	mail []any // belongs to the directory
 
-	log    *convLog
-	queue  []*input // messages that wait for a turn
-	after  []*input // commands that wait until the turn has been closed
-	turn   *turn    // the running turn, nil if there is none
-	ended  chan turnEnd
-	settle time.Time                // no turn starts before: more of the same message may come
-	known  map[sessions.ItemID]bool // items that came with the log, so that their mail is not taken twice
-	torn   bool                     // a write failed: log and memory may differ until the log has been read again
+	log   *convLog
+	queue []*input // messages that wait for a turn
+	after []*input // commands that wait until the turn has been closed
+	turn  *turn    // the running turn, nil if there is none
+	ended chan turnEnd
+	known map[sessions.ItemID]bool // items that came with the log, so that their mail is not taken twice
+	torn  bool                     // a write failed: log and memory may differ until the log has been read again
 }
 
 // unsure is mail: nobody knows whether an update was accepted, so the inbox has to be read again.
@@ -70,6 +59,10 @@ func (c *conversation) run() {
 				c.handle(ctx, mail)
 			}
 		case end := <-c.ended:
+			timer.Stop()
+			if ctx.Err() != nil { // it was parked: nothing may follow it
+				return
+			}
 			c.finish(ctx, end)
 		case <-timer.C:
 			if c.idle() && c.g.live.retire(c) {
@@ -109,7 +102,7 @@ func (c *conversation) sleep(ctx context.Context) {
 // patience is how long the actor waits before it looks again without being woken.
 func (c *conversation) patience() time.Duration {
 	if c.turn == nil && len(c.queue) > 0 {
-		return max(time.Until(c.settle), 0)
+		return max(time.Until(c.queue[c.together()-1].ready), 0)
 	}
 	return linger
 }
@@ -183,36 +176,12 @@ func (c *conversation) take(ctx context.Context, in *input) {
 			c.command(ctx, in, name)
 			return
 		}
+		if why := unworkable([]*input{in}); why != "" && in.Message.Album == "" {
+			c.reply(ctx, in, why)
+			return
+		}
 		c.enqueue(ctx, in)
 	}
-}
-
-// enqueue lets a message wait for its turn and, in busy mode interrupt, makes room for it.
-func (c *conversation) enqueue(ctx context.Context, in *input) {
-	if c.turn != nil && c.turn.answerAsk(in.Message, c.mayStop(in.Message.Origin)) {
-		c.reply(ctx, in, "")
-		return
-	}
-	if len(c.queue) >= longestQueue {
-		c.reply(ctx, in, fmt.Sprintf("%d messages are waiting already, so I did not take this one. Please send it again later, or /stop first.", longestQueue))
-		return
-	}
-	c.queue = append(c.queue, in)
-	c.settle = time.Now().Add(c.pause(in.Message))
-	if c.turn != nil && c.g.cfg.Busy == Interrupt && c.mayStop(in.Message.Origin) {
-		c.turn.cancel(loop.ErrSuperseded)
-	}
-}
-
-// pause is how long to wait for more before a turn starts with this message.
-func (c *conversation) pause(m *platforms.Message) time.Duration {
-	switch {
-	case m.Album != "":
-		return max(albumPause, c.g.cfg.Debounce)
-	case len([]rune(m.Text)) >= splitAt:
-		return max(splitPause, c.g.cfg.Debounce)
-	}
-	return c.g.cfg.Debounce
 }
 
 // mayStop tells whether somebody may interrupt or stop the running turn: in a shared conversation only who started it,
@@ -224,33 +193,6 @@ func (c *conversation) mayStop(o platforms.Origin) bool {
 	return o.Sender.ID == c.turn.requester || c.g.cfg.Access.Admin(o.Address.Platform, o.Sender.ID)
 }
 
-// next starts a turn if one is due.
-func (c *conversation) next(ctx context.Context) {
-	if c.turn != nil || len(c.queue) == 0 || time.Now().Before(c.settle) || ctx.Err() != nil {
-		return
-	}
-	inputs := c.queue[:c.together()]
-	c.queue = slices.Clone(c.queue[len(inputs):])
-	c.start(ctx, inputs, nil)
-}
-
-// together is how many messages from the head of the queue make one turn: those of one person, unless each is to have
-// a turn of its own; an album always.
-func (c *conversation) together() int {
-	first := c.queue[0].Message
-	n := 1
-	for n < len(c.queue) {
-		m, before := c.queue[n].Message, c.queue[n-1].Message
-		same := m.Sender.ID == first.Sender.ID
-		split := len([]rune(before.Text)) >= splitAt
-		if !same || (c.g.cfg.Busy != Interrupt && !split && (m.Album == "" || m.Album != first.Album)) {
-			break
-		}
-		n++
-	}
-	return n
-}
-
 // resume goes on with a turn that an earlier process left open. One whose starter may not be here any more is closed.
 func (c *conversation) resume(ctx context.Context, open *sessions.Turn, claimed []*input) {
 	if len(claimed) == 0 {
@@ -260,10 +202,11 @@ func (c *conversation) resume(ctx context.Context, open *sessions.Turn, claimed 
 		}
 		return
 	}
-	c.start(ctx, claimed, open)
+	t := newTurn(ctx, c, claimed, open)
 	if d := c.g.cfg.Access.Decide(claimed[0].origin()); !d.Admitted {
-		c.turn.cancel(loop.ErrStopped)
+		t.cancel(loop.ErrStopped)
 	}
+	c.start(t)
 }
 
 // abandon closes a turn that cannot go on.
@@ -282,15 +225,15 @@ func (c *conversation) abandon(ctx context.Context, open *sessions.Turn) error {
 }
 
 // start begins a turn on its own goroutine.
-func (c *conversation) start(ctx context.Context, inputs []*input, resumed *sessions.Turn) {
-	c.turn = newTurn(ctx, c, inputs, resumed)
-	go func(t *turn) { c.ended <- t.run() }(c.turn)
+func (c *conversation) start(t *turn) {
+	c.turn = t
+	go func() { c.ended <- t.run() }()
 }
 
 // finish takes a turn's end: what was not started goes back to the queue, unless a person stopped it, and commands that
 // waited for the end run.
 func (c *conversation) finish(ctx context.Context, end turnEnd) {
-	stopped := context.Cause(c.turn.ctx) == loop.ErrStopped
+	stopped := context.Cause(c.turn.ctx) == loop.ErrStopped || len(c.after) > 0
 	c.turn = nil
 	if end.err != nil {
 		c.g.log.Error("a turn could not be written down", "conversation", c.key, "error", end.err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -191,9 +192,9 @@ func (f *fakeChat) String() string {
 // take its time, "ask" call one that needs permission, "parts" answer in three parts.
 type echoModel struct {
 	mu    sync.Mutex
-	calls map[string]int // by the newest user message
-	open  int
-	most  int
+	begun time.Time
+	calls map[string]int           // by the newest user message
+	at    map[string]time.Duration // when the model first read a name
 }
 
 var messageName = regexp.MustCompile(`\bm\d+\b`)
@@ -218,6 +219,11 @@ func (m *echoModel) Call(ctx context.Context, req loop.Request, _ func(string)) 
 		m.calls = map[string]int{}
 	}
 	m.calls[newest]++
+	for _, name := range messageName.FindAllString(newest, -1) {
+		if _, ok := m.at[name]; !ok {
+			m.at[name] = time.Since(m.begun)
+		}
+	}
 	m.mu.Unlock()
 	if strings.Contains(newest, "slow") {
 		if err := wait(ctx, time.After(5*time.Second)); err != nil {
@@ -245,6 +251,20 @@ func (m *echoModel) Call(ctx context.Context, req loop.Request, _ func(string)) 
 	return reply, nil
 }
 
+// asked returns the user messages that the model was called for.
+func (m *echoModel) asked() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Collect(maps.Keys(m.calls))
+}
+
+// forget makes asked begin anew.
+func (m *echoModel) forget() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	clear(m.calls)
+}
+
 // bench is a gateway over a fake platform inside a bubble.
 type bench struct {
 	t     *testing.T
@@ -260,7 +280,7 @@ type bench struct {
 
 func newBench(t *testing.T, store sessions.Store, chats ...*fakeChat) *bench {
 	t.Helper()
-	b := &bench{t: t, store: store, chats: chats, model: &echoModel{}, log: &logBuffer{}}
+	b := &bench{t: t, store: store, chats: chats, model: &echoModel{begun: time.Now(), at: map[string]time.Duration{}}, log: &logBuffer{}}
 	b.cfg = gateway.Config{
 		Access: gateway.Access{Users: map[platforms.Name][]string{}}, Workers: 4, Busy: gateway.Queue,
 		Window: 128_000, MaxOutput: 1000, CompressAt: 0.85, Progress: gateway.ProgressAll,

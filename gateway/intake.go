@@ -11,8 +11,10 @@ import (
 	"github.com/talaria-agent/talaria/sessions"
 )
 
-// longestText is the longest message that is worked on, in bytes.
-const longestText = 256 << 10
+const (
+	longestText  = 256 << 10 // of a message that is worked on, in bytes
+	longestQuote = 1000      // of what is kept of a quoted message, in bytes
+)
 
 // sink is the way in for every update: admit or refuse, make durable, wake the conversation. It returns when the
 // update may be acknowledged.
@@ -45,13 +47,24 @@ func (g *Gateway) message(ctx context.Context, m *platforms.Message) error {
 	if err != nil || !addressed {
 		return err
 	}
-	in := input{Message: m}
-	if why := unworkable(m); why != "" {
-		short := *m
+	return g.accept(ctx, key, m.NativeID(), bounded(m))
+}
+
+// bounded is what is kept of a message: of one that is too long a beginning and why it is refused, and of somebody
+// else's words, which it may quote, no more than the model will see.
+func bounded(m *platforms.Message) input {
+	short := *m
+	in := input{Message: &short}
+	if len(m.Text) > longestText {
+		in.Refused = fmt.Sprintf("That message is too long (%d KiB; at most %d KiB). Please send a shorter one.", len(m.Text)>>10, longestText>>10)
 		short.Text = clip(m.Text, 200)
-		in = input{Message: &short, Refused: why}
 	}
-	return g.accept(ctx, key, m.NativeID(), in)
+	if m.Quoted != nil {
+		quote := *m.Quoted
+		quote.Text = clip(quote.Text, longestQuote)
+		short.Quoted = &quote
+	}
+	return in
 }
 
 // addressed tells whether a message is for the bot: said to it, or said in a thread in which it takes part.
@@ -66,20 +79,6 @@ func (g *Gateway) addressed(ctx context.Context, key sessions.Key, m *platforms.
 		return err == nil, err
 	}
 	return false, nil
-}
-
-// unworkable says, for the person, why a message cannot be worked on; empty if it can.
-func unworkable(m *platforms.Message) string {
-	switch {
-	case len(m.Text) > longestText:
-		return fmt.Sprintf("That message is too long (%d KiB; at most %d KiB). Please send a shorter one.", len(m.Text)>>10, longestText>>10)
-	case strings.TrimSpace(m.Text) != "":
-		return ""
-	case len(m.Attachments) > 0:
-		return fmt.Sprintf("I got a %s without any text, and I cannot open it yet. Please say in words what you need.", m.Attachments[0].Kind)
-	default:
-		return "I got an empty message. Please write what you need."
-	}
 }
 
 // accept makes an update durable and wakes its conversation. One that was accepted before is done already.
@@ -122,14 +121,14 @@ func (g *Gateway) nativeCommand(ctx context.Context, c *platforms.CommandInvoked
 
 // refuse answers a stranger's direct message once, and is silent elsewhere. Nothing is stored.
 func (g *Gateway) refuse(m *platforms.Message, d Decision) {
-	who := string(m.Address.Platform) + "/" + m.Sender.ID + "/" + m.Address.Chat
-	if !g.strangers.first(who) {
+	if m.Kind != platforms.Direct && !m.Mentioned {
+		return
+	}
+	if !g.strangers.first(string(m.Address.Platform) + "/" + m.Sender.ID + "/" + m.Address.Chat) {
 		return
 	}
 	if m.Kind != platforms.Direct {
-		if m.Mentioned {
-			g.log.Info("not answering", "platform", m.Address.Platform, "chat", m.Address.Chat, "user", m.Sender.ID, "rule", d.Rule)
-		}
+		g.log.Info("not answering", "platform", m.Address.Platform, "chat", m.Address.Chat, "user", m.Sender.ID, "rule", d.Rule)
 		return
 	}
 	g.log.Info("refused a stranger", "platform", m.Address.Platform, "user", m.Sender.ID, "rule", d.Rule)

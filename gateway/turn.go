@@ -18,6 +18,7 @@ import (
 // and reads what does not change.
 type turn struct {
 	c         *conversation
+	log       *convLog // the conversation's, as long as the turn runs; its progress message may outlive that
 	id        string
 	inputs    []*input
 	resumed   bool
@@ -43,7 +44,7 @@ type turnEnd struct {
 
 func newTurn(ctx context.Context, c *conversation, inputs []*input, open *sessions.Turn) *turn {
 	o := inputs[0].origin()
-	t := &turn{c: c, id: newID(), inputs: inputs, requester: o.Sender.ID, address: o.Address, started: time.Now()}
+	t := &turn{c: c, log: c.log, id: newID(), inputs: inputs, requester: o.Sender.ID, address: o.Address, started: time.Now()}
 	shown := ""
 	if open != nil {
 		t.id, t.resumed, t.requester, t.started, shown = open.ID, true, open.Requester, open.Started, open.Bubble
@@ -113,7 +114,7 @@ func (t *turn) loop() turnEnd {
 func (t *turn) open() error {
 	now := time.Now()
 	entries := []sessions.Entry{sessions.TurnStarted{Turn: t.id, Inputs: t.items(), Requester: t.requester, At: now}}
-	s := t.c.log.snapshot()
+	s := t.log.snapshot()
 	if s.Prompt == nil || !bytes.Equal(s.Prompt.Tools, t.c.g.declared) {
 		layers := t.c.g.cfg.Prompt
 		layers.Started = s.Started
@@ -127,7 +128,7 @@ func (t *turn) open() error {
 	entries = append(entries, sessions.UserMessage{
 		Turn: t.id, Message: sessions.Message{Role: sessions.RoleUser, Text: t.text()},
 	})
-	return t.c.log.append(t.ctx, sessions.Record{Entries: entries})
+	return t.log.append(t.ctx, sessions.Record{Entries: entries})
 }
 
 // platformHint tells the model where its answers are read.
@@ -153,7 +154,7 @@ func (t *turn) text() string {
 		m := in.Message
 		var b strings.Builder
 		if q := m.Quoted; q != nil && !q.Own && q.Text != "" {
-			fmt.Fprintf(&b, "[in reply to a message of %s, quoted here as context only: %q]\n", who(q.Sender), clip(q.Text, 1000))
+			fmt.Fprintf(&b, "[in reply to a message of %s, quoted here as context only: %q]\n", who(q.Sender), q.Text)
 		}
 		if shared(m.Kind) {
 			fmt.Fprintf(&b, "[%s] ", who(m.Sender))
@@ -180,7 +181,7 @@ func who(p platforms.Person) string {
 // it, /stop does. If it fails the turn goes on with what there is.
 func (t *turn) compress() {
 	g := t.c.g
-	s := t.c.log.snapshot()
+	s := t.log.snapshot()
 	limit := int(g.cfg.CompressAt * float64(g.cfg.Window-g.cfg.MaxOutput))
 	before := loop.ContextTokens(s)
 	if len(s.Messages) < 4 || before < limit {
@@ -199,7 +200,7 @@ func (t *turn) compress() {
 		g.log.Warn("the history was not compressed", "conversation", t.c.key, "tokens", before, "error", err)
 		return
 	}
-	if err := t.c.log.append(ctx, sessions.Record{Entries: []sessions.Entry{compaction}}); err != nil {
+	if err := t.log.append(ctx, sessions.Record{Entries: []sessions.Entry{compaction}}); err != nil {
 		g.log.Error("the compressed history could not be written down", "conversation", t.c.key, "error", err)
 		return
 	}
@@ -215,11 +216,11 @@ type turnJournal struct {
 }
 
 // Session implements loop.Journal.
-func (j *turnJournal) Session() *sessions.Session { return j.t.c.log.snapshot() }
+func (j *turnJournal) Session() *sessions.Session { return j.t.log.snapshot() }
 
 // Append implements loop.Journal.
 func (j *turnJournal) Append(ctx context.Context, entries ...sessions.Entry) error {
-	err := j.t.c.log.append(ctx, sessions.Record{Entries: entries})
+	err := j.t.log.append(ctx, sessions.Record{Entries: entries})
 	if err != nil {
 		j.err = err
 	}
@@ -232,7 +233,7 @@ func (j *turnJournal) End(ctx context.Context, outcome loop.Outcome, entries ...
 	last := j.t.inputs[len(j.t.inputs)-1]
 	if out, ok := j.t.c.g.answer(last, outcome.Text); ok {
 		j.t.bubble.settle()
-		out.Bubble = j.t.c.log.snapshot().Turn.Bubble
+		out.Bubble = j.t.log.snapshot().Turn.Bubble
 		outs = append(outs, out)
 	}
 	err := j.t.c.commit(ctx, entries, j.t.items(), outs...)

@@ -1,0 +1,127 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/talaria-agent/talaria/loop"
+	"github.com/talaria-agent/talaria/platforms"
+)
+
+const (
+	// longestQueue is how many messages may wait behind a running turn.
+	longestQueue = 100
+	// splitAt is the length, in runes, from which on a message looks like the first part of one that the client split.
+	splitAt = 1900
+	// splitPause and albumPause are how long to wait for the rest of a split message or an album.
+	splitPause = 2 * time.Second
+	albumPause = 600 * time.Millisecond
+)
+
+// enqueue lets a message wait for its turn and, in busy mode interrupt, makes room for it.
+func (c *conversation) enqueue(ctx context.Context, in *input) {
+	if c.turn != nil && c.turn.answerAsk(in.Message, c.mayStop(in.Message.Origin)) {
+		c.reply(ctx, in, "")
+		return
+	}
+	if len(c.queue) >= longestQueue {
+		c.reply(ctx, in, fmt.Sprintf("%d messages are waiting already, so I did not take this one. Please send it again later, or /stop first.", longestQueue))
+		return
+	}
+	in.ready = time.Now().Add(c.pause(in.Message))
+	c.queue = append(c.queue, in)
+	if c.turn != nil && c.g.cfg.Busy == Interrupt && c.mayStop(in.Message.Origin) && unworkable([]*input{in}) == "" {
+		c.turn.cancel(loop.ErrSuperseded)
+	}
+}
+
+// pause is how long to wait for more before a turn starts with this message.
+func (c *conversation) pause(m *platforms.Message) time.Duration {
+	switch {
+	case m.Album != "":
+		return max(albumPause, c.g.cfg.Debounce)
+	case len([]rune(m.Text)) >= splitAt:
+		return max(splitPause, c.g.cfg.Debounce)
+	}
+	return c.g.cfg.Debounce
+}
+
+// next starts a turn if one is due.
+func (c *conversation) next(ctx context.Context) {
+	if c.turn != nil || len(c.queue) == 0 || ctx.Err() != nil {
+		return
+	}
+	inputs := c.queue[:c.together()]
+	if time.Now().Before(inputs[len(inputs)-1].ready) {
+		return
+	}
+	c.queue = slices.Clone(c.queue[len(inputs):])
+	if why := unworkable(inputs); why != "" {
+		for _, in := range inputs {
+			c.reply(ctx, in, why)
+			why = ""
+		}
+		return
+	}
+	c.start(newTurn(ctx, c, inputs, nil))
+}
+
+// together is how many messages from the head of the queue make one turn: those of one person, unless each is to have
+// a turn of its own; an album always.
+func (c *conversation) together() int {
+	first := c.queue[0].Message
+	n := 1
+	for n < len(c.queue) {
+		m, before := c.queue[n].Message, c.queue[n-1].Message
+		same := m.Sender.ID == first.Sender.ID
+		split := len([]rune(before.Text)) >= splitAt
+		if !same || (c.g.cfg.Busy != Interrupt && !split && (m.Album == "" || m.Album != first.Album)) {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+// withdraw ends the messages that wait, without an answer, and returns how many they were. In a shared conversation those
+// of other people stay, unless an admin asks.
+func (c *conversation) withdraw(ctx context.Context, o platforms.Origin) int {
+	before := len(c.queue)
+	all := !shared(o.Kind) || c.g.cfg.Access.Admin(o.Address.Platform, o.Sender.ID)
+	c.queue = slices.DeleteFunc(c.queue, func(in *input) bool {
+		if !all && in.Message.Sender.ID != o.Sender.ID {
+			return false
+		}
+		c.reply(ctx, in, "")
+		return true
+	})
+	return before - len(c.queue)
+}
+
+// withdrawn tells a person how many messages were withdrawn.
+func withdrawn(n int) string {
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return "1 message that was waiting will not be answered."
+	default:
+		return fmt.Sprintf("%d messages that were waiting will not be answered.", n)
+	}
+}
+
+// unworkable says, for the person, why a turn cannot work on these messages; empty if it can.
+func unworkable(inputs []*input) string {
+	for _, in := range inputs {
+		if strings.TrimSpace(in.Message.Text) != "" {
+			return ""
+		}
+	}
+	if sent := inputs[0].Message.Attachments; len(sent) > 0 {
+		return fmt.Sprintf("I got a %s without any text, and I cannot open it yet. Please say in words what you need.", sent[0].Kind)
+	}
+	return "I got an empty message. Please write what you need."
+}
