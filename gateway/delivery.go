@@ -24,6 +24,7 @@ type job struct {
 	row     sessions.Row
 	out     output
 	claimed bool // the commit that queued the row wrote its first part as "sending", and it has not been sent yet
+	lost    bool // the part that is "sending" may have been posted: the attempt ended without anybody knowing how
 }
 
 // deliver sends what a row still has to send.
@@ -47,31 +48,37 @@ func (o *outbox) step(adapter platforms.Adapter, j *job, i int) bool {
 	switch {
 	case p.State == sessions.Sending && j.claimed:
 		j.claimed = false
+	case p.State == sessions.Sending && j.lost:
+		return o.resolve(adapter, j, i)
 	case p.State == sessions.Queued:
 		if !sleepUntil(o.ctx, p.NotBefore) {
 			return false
 		}
 		p.State = sessions.Sending
+		if p.First.IsZero() {
+			p.First = time.Now()
+		}
 		if !o.mark(o.ctx, j, i, p) {
 			return false
 		}
 	default:
 		return false
 	}
-	id, err := o.send(adapter, j, i)
-	p = o.judge(p, id, err, j.out.Notice)
+	id, err := o.send(o.ctx, adapter, j, i)
+	p = judge(p, id, err)
 	if err != nil {
 		o.log.Warn("an answer was not delivered", "row", j.row.ID, "part", i, "lane", j.row.Lane,
 			"state", p.State, "attempts", p.Attempts, "error", err)
 	}
-	if p.State == sessions.Sending || !o.mark(o.ctx, j, i, p) {
-		return false
+	if p.State == sessions.Sending {
+		j.row.Parts[i], j.lost = p, true
+		return true
 	}
-	return p.State == sessions.Queued
+	return o.mark(o.ctx, j, i, p) && p.State == sessions.Queued
 }
 
-// send posts one part; a refused format is sent once more as plain text.
-func (o *outbox) send(adapter platforms.Adapter, j *job, i int) (string, error) {
+// outgoing is what is posted for one part.
+func (j *job) outgoing(i int) platforms.Outgoing {
 	out := platforms.Outgoing{
 		Text: j.out.Pieces[i], Key: partKey(j.row.ID, i), Class: platforms.PriorityFinal,
 	}
@@ -81,18 +88,23 @@ func (o *outbox) send(adapter platforms.Adapter, j *job, i int) (string, error) 
 	if i == len(j.out.Pieces)-1 {
 		out.Buttons = j.out.Buttons
 	}
-	id, err := adapter.Send(o.ctx, j.out.To, out)
+	return out
+}
+
+// send posts one part; a refused format is sent once more as plain text.
+func (o *outbox) send(ctx context.Context, adapter platforms.Adapter, j *job, i int) (string, error) {
+	out := j.outgoing(i)
+	id, err := adapter.Send(ctx, j.out.To, out)
 	if platforms.ClassOf(err) == platforms.BadFormat {
 		o.log.Warn("the platform refused the formatting; sending plain text", "row", j.row.ID, "part", i, "error", err)
 		out.Plain, out.Text = true, markup.Plain(out.Text)
-		id, err = adapter.Send(o.ctx, j.out.To, out)
+		id, err = adapter.Send(ctx, j.out.To, out)
 	}
 	return id, err
 }
 
-// judge turns the result of an attempt into the part's next state. It stays "sending" if delivery was stopped in the
-// middle of a call.
-func (o *outbox) judge(p sessions.Part, id string, err error, notice bool) sessions.Part {
+// judge turns the result of an attempt into the part's next state. It stays "sending" if nobody knows the outcome.
+func judge(p sessions.Part, id string, err error) sessions.Part {
 	p.Attempts++
 	if err == nil {
 		p.State, p.MessageID, p.Error = sessions.Sent, id, ""
@@ -101,29 +113,15 @@ func (o *outbox) judge(p sessions.Part, id string, err error, notice bool) sessi
 	p.Error = err.Error()
 	switch platforms.ClassOf(err) {
 	case platforms.OutcomeUnknown:
-		if o.ctx.Err() == nil {
-			p = unknown(p, notice)
-		}
 	case platforms.RateLimited, platforms.Transient:
 		p.State = sessions.Queued
 		p.NotBefore = time.Now().Add(max(platforms.WaitOf(err), backoff(p.Attempts)))
+		if !p.Resent {
+			p.First = time.Time{} // this attempt has posted nothing
+		}
 		if p.Attempts >= sendAttempts {
 			p.State = sessions.Dead
 		}
-	default:
-		p.State = sessions.Dead
-	}
-	return p
-}
-
-// unknown is the state of a part after an attempt whose outcome nobody knows: in doubt. A notice may stand twice, so it
-// is tried once more instead.
-func unknown(p sessions.Part, notice bool) sessions.Part {
-	switch {
-	case !notice:
-		p.State = sessions.InDoubt
-	case p.Attempts < 2:
-		p.State, p.NotBefore = sessions.Queued, time.Now().Add(backoff(p.Attempts))
 	default:
 		p.State = sessions.Dead
 	}

@@ -69,7 +69,7 @@ func (o *outbox) prepare(key sessions.Key, outs []output) (batch, error) {
 		if l == nil {
 			l = &lane{}
 			o.lanes[row.Lane] = l
-			row.Parts[0].State = sessions.Sending
+			row.Parts[0].State, row.Parts[0].First = sessions.Sending, time.Now()
 		}
 		l.reserved++
 		b.rows = append(b.rows, row)
@@ -172,7 +172,7 @@ func (o *outbox) flush(ctx context.Context) {
 	}
 }
 
-// recover takes over what an earlier process left: what was being sent is in doubt, what was queued goes on.
+// recover takes over what an earlier process left: what was queued goes on, what was being sent is looked into.
 func (o *outbox) recover(ctx context.Context) error {
 	var found []*job
 	for row, err := range o.store.Undelivered(ctx) {
@@ -190,30 +190,23 @@ func (o *outbox) recover(ctx context.Context) error {
 		found = append(found, &job{row: row, out: out})
 	}
 	for _, j := range found {
-		if err := o.recoverRow(ctx, j); err != nil {
-			return err
-		}
+		o.takeOver(j)
 	}
 	return nil
 }
 
-// recoverRow counts the attempt in which the earlier process ended, and queues the row.
-func (o *outbox) recoverRow(ctx context.Context, j *job) error {
-	for i, p := range j.row.Parts {
-		if p.State != sessions.Sending {
-			continue
-		}
-		p.Attempts++
-		p = unknown(p, j.out.Notice)
-		p.Error = "the program stopped while it was being sent"
-		if !o.mark(ctx, j, i, p) {
-			return context.Cause(ctx)
+// takeOver counts the attempt in which the earlier process ended, and queues the row.
+func (o *outbox) takeOver(j *job) {
+	for i := range j.row.Parts {
+		if p := &j.row.Parts[i]; p.State == sessions.Sending {
+			p.Attempts++
+			p.Error = "the program stopped while it was being sent"
+			j.lost = true
 		}
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.push(j)
-	return nil
 }
 
 // again queues what is in doubt of a row once more. It reports false if nothing is.
@@ -229,7 +222,7 @@ func (o *outbox) again(ctx context.Context, id sessions.RowID) (bool, error) {
 	j, some := &job{row: row, out: out}, false
 	for i, p := range row.Parts {
 		if p.State == sessions.InDoubt {
-			p.State = sessions.Queued
+			p.State, p.First, p.Resent = sessions.Queued, time.Time{}, false
 			some = o.mark(ctx, j, i, p) || some
 		}
 	}

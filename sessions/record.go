@@ -63,7 +63,7 @@ type Part struct {
 	NotBefore time.Time `json:"not_before,omitzero"`
 	First     time.Time `json:"first,omitzero"`   // when the first attempt began that may have posted it; zero = none
 	Resent    bool      `json:"resent,omitempty"` // it was looked for and not found, so it is sent once more
-	Error     string    `json:"error,omitempty"` // the last one, without secrets
+	Error     string    `json:"error,omitempty"`  // the last one, without secrets
 }
 
 // RowID is the idempotency key of an outbox row, unique over all keys and time.
