@@ -13,18 +13,16 @@ import (
 
 // answering sends one response.
 type answering struct {
-	w      http.ResponseWriter
-	ctx    context.Context
-	req    Request
-	cached int           // bytes of the request that the cache knew
-	delay  time.Duration // between pieces
+	w        http.ResponseWriter
+	ctx      context.Context
+	protocol protocol
+	req      Request
+	known    int           // bytes of the request that the cache knew
+	created  int           // and that it took in
+	delay    time.Duration // between pieces
 
-	id      string
-	written int // bytes of the reply
+	voice voice
 }
-
-// object is a JSON object on its way out.
-type object = map[string]any
 
 // send sends a response. It returns early if the client goes away.
 func (a *answering) send(resp Response) {
@@ -37,20 +35,27 @@ func (a *answering) send(resp Response) {
 	if !a.rest(resp.Wait) {
 		return
 	}
-	a.id = "chatcmpl-" + rand.Text()
 	for i := range resp.Calls {
 		if resp.Calls[i].ID == "" {
 			resp.Calls[i].ID = "call_" + rand.Text()
 		}
 	}
+	a.voice = a.protocol.voice(a)
 	switch {
 	case resp.Refusal != nil:
-		resp.Refusal.write(a.w)
+		refuse(a.w, a.protocol, resp.Refusal)
 	case a.req.Stream || resp.Raw != "":
 		a.stream(resp)
 	default:
 		a.whole(resp)
 	}
+}
+
+// refuse answers with an error.
+func refuse(w http.ResponseWriter, p protocol, r *Refusal) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(r.Status)
+	json.NewEncoder(w).Encode(p.refusal(r))
 }
 
 // rest waits; false if the client went away.
@@ -68,33 +73,18 @@ func (a *answering) rest(d time.Duration) bool {
 
 // whole answers without streaming.
 func (a *answering) whole(resp Response) {
-	message := object{"role": "assistant", "content": nil}
-	text := strings.Join(resp.pieces(), "")
-	if text != "" || len(resp.Calls) == 0 {
-		message["content"] = text
-	}
-	a.written = len(text)
-	var calls []object
-	for _, c := range resp.Calls {
-		calls = append(calls, object{
-			"id": c.ID, "type": "function", "function": object{"name": c.Name, "arguments": c.Arguments},
-		})
-		a.written += len(c.Name) + len(c.Arguments)
-	}
-	if calls != nil {
-		message["tool_calls"] = calls
-	}
-	if resp.Hang {
+	switch {
+	case resp.Hang:
 		<-a.ctx.Done()
-		return
-	}
-	if resp.Cut {
+	case resp.Cut:
 		panic(http.ErrAbortHandler) // net/http's way to break a connection
+	case resp.Failure != nil:
+		a.w.Header().Set("Content-Type", "application/json")
+		json.NewEncoder(a.w).Encode(a.protocol.refusal(resp.Failure))
+	default:
+		a.w.Header().Set("Content-Type", "application/json")
+		json.NewEncoder(a.w).Encode(a.voice.whole(resp, a.usage(resp)))
 	}
-	a.w.Header().Set("Content-Type", "application/json")
-	body := a.envelope("chat.completion", object{"index": 0, "message": message, "finish_reason": resp.finish()})
-	body["usage"] = a.usage(resp)
-	json.NewEncoder(a.w).Encode(body)
 }
 
 // stream answers piece by piece.
@@ -103,7 +93,7 @@ func (a *answering) stream(resp Response) {
 	a.w.Header().Set("Cache-Control", "no-cache")
 	if resp.Raw != "" {
 		a.write(resp.Raw)
-	} else if !a.deltas(resp) {
+	} else if !a.pieces(resp) {
 		return
 	}
 	switch {
@@ -112,82 +102,67 @@ func (a *answering) stream(resp Response) {
 	case resp.Cut:
 		panic(http.ErrAbortHandler)
 	case resp.Raw != "":
+	case resp.Failure != nil:
+		a.voice.fail(resp.Failure)
 	default:
-		a.chunk(object{}, resp.finish())
-		if a.req.StreamOptions != nil && a.req.StreamOptions.IncludeUsage {
-			last := a.envelope("chat.completion.chunk")
-			last["usage"] = a.usage(resp)
-			a.event(last)
-		}
-		a.write("data: [DONE]\n\n")
+		a.voice.end(resp.finish(), a.usage(resp))
 	}
 }
 
-// deltas streams reasoning, text and calls; false if the client went away.
-func (a *answering) deltas(resp Response) bool {
-	a.chunk(object{"role": "assistant", "content": ""}, nil)
-	for _, piece := range words(resp.Reasoning) {
-		a.chunk(object{"reasoning_content": piece}, nil)
-		if !a.rest(a.delay) {
-			return false
-		}
+// pieces streams reasoning, text and calls; false if the client went away.
+func (a *answering) pieces(resp Response) bool {
+	a.voice.begin()
+	for range resp.Alive {
+		a.voice.alive()
 	}
-	for _, piece := range resp.pieces() {
-		a.written += len(piece)
-		a.chunk(object{"content": piece}, nil)
-		if !a.rest(a.delay) {
-			return false
-		}
+	if reasoning := words(resp.Reasoning); len(reasoning) > 0 && !a.voice.reason(reasoning) {
+		return false
 	}
-	for i, c := range resp.Calls {
-		a.call(i, c)
+	if text := resp.pieces(); len(text) > 0 && !a.voice.say(text) {
+		return false
+	}
+	for _, c := range resp.Calls {
+		a.voice.call(c)
 	}
 	return a.ctx.Err() == nil
 }
 
-// call streams a tool call as providers do: id and name first, then the arguments in pieces.
-func (a *answering) call(index int, c Call) {
-	delta := func(fields object) {
-		fields["index"] = index
-		a.chunk(object{"tool_calls": []object{fields}}, nil)
+// each does something with pieces, at the model's pace; false if the client went away.
+func (a *answering) each(pieces []string, do func(string)) bool {
+	for _, piece := range pieces {
+		do(piece)
+		if !a.rest(a.delay) {
+			return false
+		}
 	}
-	delta(object{"id": c.ID, "type": "function", "function": object{"name": c.Name, "arguments": ""}})
-	for _, piece := range words(c.Arguments) {
-		delta(object{"function": object{"arguments": piece}})
-	}
-	a.written += len(c.Name) + len(c.Arguments)
+	return true
 }
 
-func (a *answering) chunk(delta object, finish any) {
-	body := a.envelope("chat.completion.chunk", object{"index": 0, "delta": delta, "finish_reason": finish})
-	body["usage"] = nil
-	a.event(body)
-}
-
-func (a *answering) envelope(kind string, choices ...object) object {
-	return object{
-		"id": a.id, "object": kind, "created": time.Now().Unix(), "model": a.req.Model,
-		"choices": append([]object{}, choices...),
-	}
-}
-
-func (a *answering) usage(resp Response) object {
-	u := Usage{Input: a.req.Tokens(), Output: tokens(a.written + len(resp.Reasoning)), Cached: a.cached / 4}
+// usage is what a response costs: as it says, or estimated.
+func (a *answering) usage(resp Response) Usage {
 	if resp.Usage != nil {
-		u = *resp.Usage
+		return *resp.Usage
 	}
-	return object{
-		"prompt_tokens": u.Input, "completion_tokens": u.Output, "total_tokens": u.Input + u.Output,
-		"prompt_tokens_details": object{"cached_tokens": u.Cached},
+	written := len(strings.Join(resp.pieces(), ""))
+	for _, c := range resp.Calls {
+		written += len(c.Name) + len(c.Arguments)
+	}
+	return Usage{
+		Input: a.req.Tokens(), Output: tokens(written + len(resp.Reasoning)), Cached: a.known / 4,
+		Reasoning: tokens(len(resp.Reasoning)),
 	}
 }
 
-func (a *answering) event(body object) {
-	raw, err := json.Marshal(body)
+// event writes an event of the stream; the name may be empty.
+func (a *answering) event(name string, data object) {
+	raw, err := json.Marshal(data)
 	if err != nil {
 		return // not for texts and numbers
 	}
-	a.write(fmt.Sprintf("data: %s\n\n", raw))
+	if name != "" {
+		name = "event: " + name + "\n"
+	}
+	a.write(fmt.Sprintf("%sdata: %s\n\n", name, raw))
 }
 
 // write sends bytes at once. Errors show when the context ends.

@@ -1,5 +1,5 @@
-// Package demo is a model without intelligence: an HTTP server that speaks the chat completions protocol and answers by
-// simple rules, so that everything around a model can be seen and tested without an account.
+// Package demo is a model without intelligence: an HTTP server that speaks the protocols of chat completions, Responses
+// and Messages and answers by simple rules, so that everything around a model can be seen and tested without an account.
 //
 // It is as strict as the strictest of the servers that it stands for: Check refuses every conversation that any of them
 // would refuse. With NewScripted, tests say themselves what it answers, failures included, behind the same checks.
@@ -8,6 +8,9 @@
 package demo
 
 import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -29,14 +32,19 @@ type Options struct {
 	Window int           // tokens that a request may have, 0 = any number
 	Delay  time.Duration // between two words; 0 = DefaultDelay, negative = none
 	APIKey string        // that requests must carry; empty = none
+
+	Reasoning ReasoningStyle // of chat completions
 }
 
-// Server is a model behind HTTP: POST /v1/chat/completions, with and without streaming, and GET /v1/models.
+// Server is a model behind HTTP: POST /v1/chat/completions, /v1/responses and /v1/messages, with and without streaming,
+// and GET /v1/models.
 type Server struct {
 	options Options
 	answer  func(Request) Response
 	refused func(error) // told about each request that was refused; nil = nobody
-	cache   prefixes
+	secret  string      // that reasoning is signed with
+	cache   prefixes    // of the protocols that cache by themselves
+	marked  breakpoints // of the one that has to be told
 	mux     *http.ServeMux
 }
 
@@ -52,22 +60,28 @@ func newServer(options Options, answer func(Request) Response) *Server {
 	case options.Delay < 0:
 		options.Delay = 0
 	}
-	s := &Server{options: options, answer: answer, mux: http.NewServeMux()}
-	s.mux.HandleFunc("POST /v1/chat/completions", s.complete)
+	s := &Server{options: options, answer: answer, secret: rand.Text(), mux: http.NewServeMux()}
+	s.mux.HandleFunc("POST /v1/chat/completions", s.serve(chat{s}))
+	s.mux.HandleFunc("POST /v1/responses", s.serve(responses{s}))
+	s.mux.HandleFunc("POST /v1/messages", s.serve(messages{s}))
 	s.mux.HandleFunc("GET /v1/models", s.models)
 	return s
 }
 
 // ServeHTTP implements http.Handler.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if s.options.APIKey != "" && r.Header.Get("Authorization") != "Bearer "+s.options.APIKey {
-		refusal(http.StatusUnauthorized, "invalid_api_key", "the API key is wrong or missing").write(w)
-		return
-	}
-	s.mux.ServeHTTP(w, r)
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
+
+// seal signs reasoning, so that the server knows it again. Nobody else's signature is valid.
+func (s *Server) seal(reasoning string) string {
+	sum := sha256.Sum256([]byte(s.secret + reasoning))
+	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
-func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
+func (s *Server) models(w http.ResponseWriter, r *http.Request) {
+	if s.options.APIKey != "" && !bearer(r, s.options.APIKey) {
+		refuse(w, chat{s}, wrongKey())
+		return
+	}
 	w.Header().Set("Content-Type", "application/json")
 	json.NewEncoder(w).Encode(map[string]any{
 		"object": "list",
@@ -75,31 +89,45 @@ func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
 	})
 }
 
-func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
+func wrongKey() *Refusal {
+	return refusal(http.StatusUnauthorized, "invalid_api_key", "the API key is wrong or missing")
+}
+
+// serve returns the handler of a protocol's endpoint.
+func (s *Server) serve(p protocol) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		req, err := s.read(w, r, p)
+		if err != nil {
+			if s.refused != nil {
+				s.refused(err)
+			}
+			refuse(w, p, asRefusal(err))
+			return
+		}
+		a := &answering{w: w, ctx: r.Context(), protocol: p, req: req, delay: s.options.Delay}
+		a.known, a.created = p.cached(req)
+		a.send(s.answer(req))
+	}
+}
+
+// read reads a request and checks it.
+func (s *Server) read(w http.ResponseWriter, r *http.Request, p protocol) (Request, error) {
+	if s.options.APIKey != "" && !p.authorized(r, s.options.APIKey) {
+		return Request{}, wrongKey()
+	}
 	if kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); strings.TrimSpace(kind) != "application/json" {
-		badRequest("the content type must be application/json").write(w)
-		return
+		return Request{}, badRequest("the content type must be application/json")
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
-		refusal(http.StatusRequestEntityTooLarge, "request_too_large", "the request could not be read: "+err.Error()).write(w)
-		return
+		return Request{}, refusal(http.StatusRequestEntityTooLarge, "request_too_large", "the request could not be read: "+err.Error())
 	}
-	req, err := Parse(body)
+	req, err := p.parse(body)
 	if err == nil {
 		err = Check(req)
 	}
 	if err == nil && s.options.Window > 0 && req.Tokens() > s.options.Window {
 		err = tooLong(s.options.Window, req.Tokens())
 	}
-	if err != nil {
-		if s.refused != nil {
-			s.refused(err)
-		}
-		asRefusal(err).write(w)
-		return
-	}
-	cached := s.cache.seen(req.prefix())
-	a := &answering{w: w, ctx: r.Context(), req: req, cached: cached, delay: s.options.Delay}
-	a.send(s.answer(req))
+	return req, err
 }

@@ -189,7 +189,10 @@ func TestHTTP(t *testing.T) {
 		{"POST", "/v1/chat/completions", "application/json; charset=utf-8", "key", request(user), 200},
 		{"POST", "/v1/chat/completions", "application/json", "key", strings.Repeat(" ", maxBody+1), 413},
 		{"GET", "/v1/chat/completions", "", "key", "", 405},
-		{"POST", "/v1/responses", "application/json", "key", "{}", 404},
+		{"POST", "/v1/responses", "application/json", "key", `{"model":"m","input":"Hello"}`, 200},
+		{"POST", "/v1/responses", "application/json", "key", "{}", 400},
+		{"POST", "/v1/messages", "application/json", "wrong", "{}", 401},
+		{"POST", "/v1/embeddings", "application/json", "key", "{}", 404},
 	} {
 		if got := do(test.method, test.path, test.kind, test.key, test.body); got != test.want {
 			t.Errorf("%s %s (%s, %s) = %d, want %d", test.method, test.path, test.kind, test.key, got, test.want)

@@ -1,7 +1,6 @@
 package demo
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -30,8 +29,11 @@ func badRequest(format string, args ...any) *Refusal {
 	return refusal(http.StatusBadRequest, "", fmt.Sprintf(format, args...))
 }
 
+// codeTooLong is OpenAI's name for a conversation that is too long.
+const codeTooLong = "context_length_exceeded"
+
 func tooLong(window, tokens int) *Refusal {
-	return refusal(http.StatusBadRequest, "context_length_exceeded", fmt.Sprintf(
+	return refusal(http.StatusBadRequest, codeTooLong, fmt.Sprintf(
 		"This model's maximum context length is %d tokens, but the messages have %d tokens.", window, tokens))
 }
 
@@ -43,20 +45,11 @@ func asRefusal(err error) *Refusal {
 	return badRequest("%v", err)
 }
 
-// body is the error as it goes over the wire.
-func (r *Refusal) body() []byte {
+// openAI words the error as OpenAI does.
+func (r *Refusal) openAI() object {
 	var code any
 	if r.Code != "" {
 		code = r.Code
 	}
-	raw, _ := json.Marshal(map[string]any{"error": map[string]any{ // strings always can be marshalled
-		"message": r.Message, "type": r.Type, "param": nil, "code": code,
-	}})
-	return raw
-}
-
-func (r *Refusal) write(w http.ResponseWriter) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(r.Status)
-	w.Write(r.body())
+	return object{"error": object{"message": r.Message, "type": r.Type, "param": nil, "code": code}}
 }

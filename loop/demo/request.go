@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Request is a chat completions request. Its fields are those that the protocol documents; Parse refuses others.
+// Request is a request in the words of chat completions, to which those of the other protocols are translated. Its fields are those that the protocol documents; Parse refuses others.
 type Request struct {
 	Model               string          `json:"model"`
 	Messages            []Message       `json:"messages"`
@@ -28,8 +28,12 @@ type Request struct {
 	ReasoningEffort     string          `json:"reasoning_effort"`
 	ResponseFormat      json.RawMessage `json:"response_format"`
 
+	// Body is the request as it came, in the words of its own protocol.
+	Body json.RawMessage `json:"-"`
+
 	messages []json.RawMessage // as they came
 	tools    json.RawMessage
+	blocks   []promptBlock // in place of both, in the Messages protocol
 }
 
 // StreamOptions is the part of a request about its stream.
@@ -45,6 +49,9 @@ type Message struct {
 	Refusal    *string    `json:"refusal"`
 	ToolCalls  []ToolCall `json:"tool_calls"` // nil = missing
 	ToolCallID string     `json:"tool_call_id"`
+
+	ReasoningContent *string           `json:"reasoning_content"`
+	ReasoningDetails []json.RawMessage `json:"reasoning_details"`
 }
 
 // Content is a text, sent as a string or in parts.
@@ -102,16 +109,11 @@ type Tool struct {
 	} `json:"function"`
 }
 
-// Parse reads a request. Its errors are *Refusal.
+// Parse reads a chat completions request. Its errors are *Refusal.
 func Parse(body []byte) (Request, error) {
 	var req Request
-	dec := json.NewDecoder(bytes.NewReader(body))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&req); err != nil {
-		return Request{}, badRequest("the request cannot be read: %v", err)
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return Request{}, badRequest("something follows the request")
+	if err := strictly(body, &req); err != nil {
+		return Request{}, err
 	}
 	var raw struct {
 		Messages []json.RawMessage `json:"messages"`
@@ -120,13 +122,29 @@ func Parse(body []byte) (Request, error) {
 	if err := json.Unmarshal(body, &raw); err != nil {
 		return Request{}, badRequest("the request cannot be read: %v", err)
 	}
-	req.messages, req.tools = raw.Messages, raw.Tools
+	req.Body, req.messages, req.tools = body, raw.Messages, raw.Tools
 	return req, nil
+}
+
+// strictly reads JSON that has no field but those that v has. Its errors are *Refusal.
+func strictly(body []byte, v any) error {
+	dec := json.NewDecoder(bytes.NewReader(body))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(v); err != nil {
+		return badRequest("the request cannot be read: %v", err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return badRequest("something follows the request")
+	}
+	return nil
 }
 
 // prefix returns the bytes that a provider's cache goes by, in the order in which a model reads them.
 func (r Request) prefix() string {
 	var b strings.Builder
+	for _, block := range r.blocks {
+		b.WriteString(block.text)
+	}
 	b.Write(r.tools)
 	for _, m := range r.messages {
 		b.Write(m)

@@ -5,20 +5,23 @@ import (
 	"time"
 )
 
-// Response is what the model does with a request. The zero value is an empty reply.
+// Response is what the model does with a request, whatever the protocol. The zero value is an empty reply.
 type Response struct {
 	Wait      time.Duration // before anything is answered
-	Reasoning string        // streamed first, in the field that some providers have for it
+	Reasoning string        // streamed first, as the protocol has it
 	Text      string        // streamed word by word
 	Deltas    []string      // in place of Text: the pieces exactly as they are to be streamed
 	Pause     time.Duration // between pieces, if it is to differ from the server's
 	Calls     []Call
-	Finish    string // the finish reason; empty = "tool_calls" if there are calls, else "stop"
+	Finish    string // the finish reason in the words of chat completions; empty = "tool_calls" if there are calls, else "stop"
 	Usage     *Usage // empty = an estimate
 
 	Refusal *Refusal    // in place of a reply: this error
 	Header  http.Header // of the HTTP response, for example Retry-After
 	Raw     string      // in place of a reply: these bytes, as a stream
+
+	Alive   int      // signs of life before anything else, as many
+	Failure *Refusal // after the text and calls: this error, in the stream
 
 	Cut  bool // break the connection after the text and calls
 	Hang bool // say nothing any more after the text and calls, until the client goes away
@@ -32,7 +35,7 @@ type Call struct {
 }
 
 // Usage is what a reply reports about its size, in tokens.
-type Usage struct{ Input, Output, Cached int }
+type Usage struct{ Input, Output, Cached, Reasoning int }
 
 // Say returns a reply of text.
 func Say(text string) Response { return Response{Text: text} }

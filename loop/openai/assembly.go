@@ -2,39 +2,35 @@ package openai
 
 import (
 	"bytes"
-	"crypto/rand"
 	"encoding/json"
-	"strings"
 
 	"github.com/talaria-agent/talaria/loop"
+	"github.com/talaria-agent/talaria/loop/provider"
 	"github.com/talaria-agent/talaria/sessions"
 )
 
-// maxReply bounds what a runaway model can make us keep, text and arguments together, in bytes.
-const maxReply = 16 << 20
-
-// chunk is a piece of a stream, read as leniently as its senders are strict. Reasoning is not read.
+// chunk is a piece of a stream, read as leniently as its senders are strict.
 type chunk struct {
-	Choices []choice        `json:"choices"`
-	Usage   *usage          `json:"usage"`
-	Error   json.RawMessage `json:"error"`
-	Event   json.RawMessage `json:"talaria_error_event"` // see errorEvent
+	Choices []choice `json:"choices"`
+	Usage   *usage   `json:"usage"`
+	Groq    struct {
+		Usage *usage `json:"usage"`
+	} `json:"x_groq"`
 }
-
-// errorEvent is the key under which exchange hands on the data of an event that was named "error".
-const errorEvent = "talaria_error_event"
 
 type choice struct {
 	Index        int    `json:"index"`
 	Delta        *delta `json:"delta"`
 	Message      *delta `json:"message"` // in place of the delta, from servers that do not stream
 	FinishReason string `json:"finish_reason"`
+	Usage        *usage `json:"usage"` // Moonshot's place for it
 }
 
 type delta struct {
 	Content   text        `json:"content"`
 	Refusal   text        `json:"refusal"` // the model's own words to the person
 	ToolCalls []callDelta `json:"tool_calls"`
+	reasoning
 }
 
 type callDelta struct {
@@ -87,114 +83,88 @@ func (a *arguments) UnmarshalJSON(raw []byte) error {
 type usage struct {
 	Prompt     int `json:"prompt_tokens"`
 	Completion int `json:"completion_tokens"`
-	Details    *struct {
+	CacheHit   int `json:"prompt_cache_hit_tokens"` // DeepSeek's name
+	Details    struct {
 		Cached int `json:"cached_tokens"`
 	} `json:"prompt_tokens_details"`
+	Output struct {
+		Reasoning int `json:"reasoning_tokens"`
+	} `json:"completion_tokens_details"`
+}
+
+func (u usage) internal() sessions.Usage {
+	return sessions.Usage{
+		Input: u.Prompt, Output: u.Completion, Cached: max(u.Details.Cached, u.CacheHit), Reasoning: u.Output.Reasoning,
+	}
 }
 
 // assembly puts a reply together from the chunks of a stream.
 type assembly struct {
-	onText func(string)
-	used   map[string]bool // call ids that are taken, in this reply or in the history
-	text   strings.Builder
-	calls  []*partialCall
-	size   int
-	usage  sessions.Usage
-	finish string // the reason that the provider gave; "" until it came
+	*provider.Builder
+	calls     []*partialCall
+	reasoning reasoning
 }
 
 type partialCall struct {
-	index     *int
-	id, name  string
-	arguments strings.Builder
+	*provider.Call
+	index *int
 }
-
-func newAssembly(history []sessions.Message, onText func(string)) *assembly {
-	a := &assembly{onText: onText, used: map[string]bool{}}
-	for _, m := range history {
-		for _, call := range m.ToolCalls {
-			a.used[call.ID] = true
-		}
-	}
-	return a
-}
-
-// begun tells whether anything of a reply came.
-func (a *assembly) begun() bool { return a.text.Len() > 0 || len(a.calls) > 0 }
 
 // add takes the next chunk.
 func (a *assembly) add(raw []byte) error {
 	var c chunk
 	if err := json.Unmarshal(raw, &c); err != nil {
-		return network(errGarbled)
+		return provider.Network(provider.ErrGarbled)
 	}
-	if failed := first(c.Error, c.Event); failed != nil && a.finish == "" {
-		return classify(statusOK, nil, append(append([]byte(`{"error":`), failed...), '}'))
-	}
-	if c.Usage != nil {
-		a.usage = sessions.Usage{Input: c.Usage.Prompt, Output: c.Usage.Completion}
-		if c.Usage.Details != nil {
-			a.usage.Cached = c.Usage.Details.Cached
-		}
-	}
+	finish := ""
 	for _, choice := range c.Choices {
 		if choice.Index != 0 {
 			continue
 		}
 		for _, d := range []*delta{choice.Delta, choice.Message} {
 			if d != nil {
-				a.addText(string(d.Content) + string(d.Refusal))
+				a.reasoning.add(d.reasoning)
+				a.Text(string(d.Content) + string(d.Refusal))
 				for _, call := range d.ToolCalls {
 					a.addCall(call)
 				}
 			}
 		}
-		if choice.FinishReason != "" {
-			a.finish = choice.FinishReason
-		}
+		finish = choice.FinishReason
+		a.report(choice.Usage)
 	}
-	if a.size > maxReply {
-		return badRequest("the reply is longer than %d MiB", maxReply>>20)
-	}
-	if a.finish == "error" { // OpenRouter's word for a provider that broke off
-		a.finish = ""
-		return &loop.ModelError{Class: loop.ModelOverloaded, Err: errCut}
-	}
-	return nil
-}
-
-// first returns the first value that is neither missing nor null.
-func first(values ...json.RawMessage) json.RawMessage {
-	for _, v := range values {
-		if len(v) > 0 && !bytes.Equal(v, []byte("null")) {
-			return v
-		}
+	a.report(c.Groq.Usage)
+	a.report(c.Usage)
+	switch finish {
+	case "":
+	case "error": // OpenRouter's word for a provider that broke off
+		return &loop.ModelError{Class: loop.ModelOverloaded, Err: provider.ErrCut}
+	case "length", "max_tokens":
+		a.Finish(loop.FinishLength)
+	case "content_filter":
+		a.Finish(loop.FinishFiltered)
+	default:
+		a.Finish(loop.FinishStop)
 	}
 	return nil
 }
 
-func (a *assembly) addText(s string) {
-	if s == "" {
-		return
-	}
-	a.size += len(s)
-	a.text.WriteString(s)
-	if a.onText != nil {
-		a.onText(s)
+func (a *assembly) report(u *usage) {
+	if u != nil {
+		a.Usage = u.internal()
 	}
 }
 
 func (a *assembly) addCall(d callDelta) {
 	call := a.find(d)
 	if call == nil {
-		call = &partialCall{index: d.Index, id: d.ID}
+		call = &partialCall{Call: a.Call(d.ID, ""), index: d.Index}
 		a.calls = append(a.calls, call)
 	}
-	if call.name == "" {
-		call.name = d.Function.Name
+	if call.Name == "" {
+		call.Name = d.Function.Name
 	}
-	a.size += len(d.Function.Arguments)
-	call.arguments.WriteString(string(d.Function.Arguments))
+	call.Arguments(string(d.Function.Arguments))
 }
 
 // find returns the call that a delta continues, nil if it begins one. The protocol says that the index tells, but
@@ -205,48 +175,15 @@ func (a *assembly) find(d callDelta) *partialCall {
 		switch {
 		case d.Index != nil && call.index != nil && *d.Index != *call.index:
 			continue
-		case d.ID != "" && d.ID != call.id && call.id != "":
+		case d.ID != "" && d.ID != call.ID && call.ID != "":
 			continue
-		case d.ID == "" && d.Index == nil && d.Function.Name != "" && call.name != "":
+		case d.ID == "" && d.Index == nil && d.Function.Name != "" && call.Name != "":
 			continue // neither id nor index: a name begins a call
 		}
-		if call.id == "" {
-			call.id = d.ID
+		if call.ID == "" {
+			call.ID = d.ID
 		}
 		return call
 	}
 	return nil
-}
-
-// reply returns what was put together. A call without a name cannot be run nor sent back to the provider, so it is
-// left out; a call without an id of its own gets one.
-func (a *assembly) reply() loop.Reply {
-	message := sessions.Message{Role: sessions.RoleAssistant, Text: a.text.String()}
-	for _, call := range a.calls {
-		if strings.TrimSpace(call.name) == "" {
-			continue
-		}
-		id := call.id
-		if id == "" || a.used[id] {
-			id = "call_" + rand.Text()
-		}
-		a.used[id] = true
-		message.ToolCalls = append(message.ToolCalls, sessions.ToolCall{
-			ID: id, Name: call.name, Arguments: call.arguments.String(),
-		})
-	}
-	return loop.Reply{Message: message, Usage: a.usage, Finish: a.reason(message)}
-}
-
-// reason believes the calls rather than the word: some servers say "stop" with calls, or "tool_calls" without.
-func (a *assembly) reason(message sessions.Message) loop.Finish {
-	switch {
-	case a.finish == "length" || a.finish == "max_tokens":
-		return loop.FinishLength
-	case a.finish == "content_filter":
-		return loop.FinishFiltered
-	case len(message.ToolCalls) > 0:
-		return loop.FinishTools
-	}
-	return loop.FinishStop
 }

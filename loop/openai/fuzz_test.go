@@ -42,7 +42,7 @@ func FuzzAnswers(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m.client.Transport = canned{status, body}
+		m.Transport(canned{status, body})
 		var heard strings.Builder
 		reply, err := m.Call(t.Context(), hello(), func(s string) { heard.WriteString(s) })
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/talaria-agent/talaria/loop"
+	"github.com/talaria-agent/talaria/loop/provider"
 	"github.com/talaria-agent/talaria/sessions"
 )
 
@@ -54,7 +55,7 @@ func TestReplies(t *testing.T) {
 		},
 		{
 			"content in parts, reasoning, other choices",
-			deltas(`{"role":"assistant","content":null,"reasoning":"hm","reasoning_content":"hm","reasoning_details":[{}]}`) +
+			deltas(`{"role":"assistant","content":null,"reasoning":"hm","reasoning_content":"hm"}`) +
 				deltas(`{"content":[{"type":"text","text":"H"},{"type":"text","text":"i"}]}`) +
 				`data: {"choices":[{"index":1,"delta":{"content":"no"}}]}` + "\n\n" + finish("stop") + done,
 			loop.Reply{Message: text("Hi"), Finish: loop.FinishStop},
@@ -203,7 +204,7 @@ func TestFailures(t *testing.T) {
 		{"429 with milliseconds", refuse(429, http.Header{"Retry-After": {"9"}, "Retry-After-Ms": {"250"}}, ""), loop.ModelRateLimited, 250 * time.Millisecond},
 		{"429 with nonsense", refuse(429, http.Header{"Retry-After": {"soon"}}, html), loop.ModelRateLimited, 0},
 		{"429 with a date that has passed", refuse(429, http.Header{"Retry-After": {"Fri, 31 Dec 1999 00:00:00 GMT"}}, ""), loop.ModelRateLimited, 0},
-		{"429 with an absurd wait", refuse(429, http.Header{"Retry-After": {"1e300"}}, ""), loop.ModelRateLimited, maxWait},
+		{"429 with an absurd wait", refuse(429, http.Header{"Retry-After": {"1e300"}}, ""), loop.ModelRateLimited, provider.MaxWait},
 		{"429 for money", refuse(429, nil, openAI("You exceeded your current quota", "insufficient_quota", "insufficient_quota")), loop.ModelQuota, 0},
 		{"429 for size", refuse(429, nil, openAI("Request too large for gpt-4o on tokens per min", "tokens", "rate_limit_exceeded")), loop.ModelTooLong, 0},
 		{"402", refuse(402, nil, `{"error":{"message":"Insufficient Balance"}}`), loop.ModelQuota, 0},
@@ -265,9 +266,9 @@ func TestTimeouts(t *testing.T) {
 		after  time.Duration
 		want   error
 	}{
-		{"no first byte", hang, DefaultSilence, errSilent},
-		{"silence between chunks", sayAndHang(say("Hi")), DefaultSilence, errSilent},
-		{"no end after the reply", sayAndHang(say("Hi") + finish("stop")), afterFinish, nil},
+		{"no first byte", hang, provider.DefaultSilence, provider.ErrSilent},
+		{"silence between chunks", sayAndHang(say("Hi")), provider.DefaultSilence, provider.ErrSilent},
+		{"no end after the reply", sayAndHang(say("Hi") + finish("stop")), provider.AfterFinish, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -293,7 +294,7 @@ func TestTimeouts(t *testing.T) {
 			}
 			start := time.Now()
 			_, err = m.Call(t.Context(), hello(), nil)
-			if !errors.Is(err, errNoConnection) || time.Since(start) != DefaultConnectTimeout {
+			if !errors.Is(err, provider.ErrNoConnection) || time.Since(start) != provider.DefaultConnectTimeout {
 				t.Errorf("error = %v after %v", err, time.Since(start))
 			}
 		})
@@ -304,7 +305,7 @@ func TestTimeouts(t *testing.T) {
 				for range 5 {
 					answer(": thinking\n\n")(w, r, body)
 					w.(http.Flusher).Flush()
-					time.Sleep(DefaultSilence - time.Second) // virtual time
+					time.Sleep(provider.DefaultSilence - time.Second) // virtual time
 				}
 				answer(say("Hi")+finish("stop")+done)(w, r, body)
 			})
@@ -385,7 +386,7 @@ func TestNew(t *testing.T) {
 		}
 	}
 	m, err := New(Config{Model: "m"})
-	if err != nil || m.Name() != "m" || m.config.BaseURL != DefaultBaseURL {
+	if err != nil || m.Name() != "m" {
 		t.Errorf("model = %+v, error = %v", m, err)
 	}
 }

@@ -39,14 +39,7 @@ func wire(t *testing.T, model string, req loop.Request) (map[string]any, string)
 	if err != nil {
 		t.Fatal(err)
 	}
-	request, err := m.wireRequest(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := json.Marshal(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := sent(t, m, req)
 	var decoded map[string]any
 	if err := json.Unmarshal(raw, &decoded); err != nil {
 		t.Fatal(err)
@@ -77,7 +70,7 @@ func TestRequest(t *testing.T) {
 			map[string]any{"role": "assistant", "tool_calls": []any{
 				call("1", ` {"path": "x"}`), call("2", "{}"), call("3", `{"not_json":"{\"path\":\"y"}`), call("4", `{"not_json":"null"}`),
 			}},
-			result("1", "content"), result("2", emptyText), result("3", "no"), result("4", "no"),
+			result("1", "content"), result("2", "(empty)"), result("3", "no"), result("4", "no"),
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

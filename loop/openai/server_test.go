@@ -3,6 +3,7 @@ package openai
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/talaria-agent/talaria/loop"
+	"github.com/talaria-agent/talaria/loop/provider"
 	"github.com/talaria-agent/talaria/sessions"
 )
 
@@ -46,7 +48,7 @@ func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 const testKey = "sk-test-do-not-show"
 
 // serve returns a model whose server is the function, which gets the decoded body of each request.
-func serve(t *testing.T, handle func(w http.ResponseWriter, r *http.Request, body map[string]any)) *Model {
+func serve(t *testing.T, handle func(w http.ResponseWriter, r *http.Request, body map[string]any)) *provider.Model {
 	t.Helper()
 	return serveHandler(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		raw, err := io.ReadAll(r.Body)
@@ -67,7 +69,7 @@ func serve(t *testing.T, handle func(w http.ResponseWriter, r *http.Request, bod
 	}))
 }
 
-func serveHandler(t *testing.T, handler http.Handler) *Model {
+func serveHandler(t *testing.T, handler http.Handler) *provider.Model {
 	t.Helper()
 	p := &pipes{conns: make(chan net.Conn), gone: make(chan struct{})}
 	server := &http.Server{Handler: handler}
@@ -84,6 +86,32 @@ func serveHandler(t *testing.T, handler http.Handler) *Model {
 	})
 	return m
 }
+
+// sent returns the body of the request that a model makes of a request.
+func sent(t interface {
+	Helper()
+	Fatal(...any)
+}, m *provider.Model, req loop.Request,
+) []byte {
+	t.Helper()
+	var body []byte
+	m.Transport(roundTrip(func(r *http.Request) (*http.Response, error) {
+		var err error
+		if body, err = io.ReadAll(r.Body); err != nil {
+			t.Fatal(err)
+		}
+		return nil, errors.New("that was all")
+	}))
+	if _, err := m.Call(context.Background(), req, nil); body == nil {
+		t.Fatal(err)
+	}
+	return body
+}
+
+// roundTrip is a function in place of a network.
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // answer returns a handler that sends raw bytes as a stream.
 func answer(stream string) func(http.ResponseWriter, *http.Request, map[string]any) {

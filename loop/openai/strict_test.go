@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -13,11 +12,12 @@ import (
 
 	"github.com/talaria-agent/talaria/loop"
 	"github.com/talaria-agent/talaria/loop/demo"
+	"github.com/talaria-agent/talaria/loop/provider"
 	"github.com/talaria-agent/talaria/sessions"
 )
 
 // serveStrict returns a model whose server checks what every provider checks, and answers as scripted.
-func serveStrict(t *testing.T, options demo.Options, answer func(demo.Request) demo.Response) (*Model, *demo.Scripted) {
+func serveStrict(t *testing.T, options demo.Options, answer func(demo.Request) demo.Response) (*provider.Model, *demo.Scripted) {
 	t.Helper()
 	s := demo.NewScripted(options, answer)
 	return serveHandler(t, s), s
@@ -127,14 +127,7 @@ func TestAnyLedgerIsAccepted(t *testing.T) {
 		req := conversation()
 		req.Messages, _ = loop.Repair(messages)
 		req.Hint = rapid.SampledFrom([]string{"", "It is noon."}).Draw(t, "hint")
-		wire, err := m.wireRequest(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, err := json.Marshal(wire)
-		if err != nil {
-			t.Fatal(err)
-		}
+		body := sent(t, m, req)
 		parsed, err := demo.Parse(body)
 		if err == nil {
 			err = demo.Check(parsed)

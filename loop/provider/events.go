@@ -1,34 +1,39 @@
-package openai
+package provider
 
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 )
 
 // maxLine is the longest line of a stream that is read; a whole reply in one chunk fits.
 const maxLine = 8 << 20
 
-// events is the body of a stream without everything that is not data.
+// events is the body of a stream with nothing in it but events that say something, framed as the mode wants them. An
+// error among them is what Read returns.
 type events struct {
 	lines *bufio.Reader
 	body  io.Closer
-	x     *exchange
-	event string // of the event that is being read
+	x     *Exchange
+	event string // the name of the event that is being read
 	ready []byte // what the next Read returns
+	err   error  // that the server sent
 }
 
 func (e *events) Close() error { return e.body.Close() }
 
 func (e *events) Read(p []byte) (int, error) {
-	for len(e.ready) == 0 {
+	for len(e.ready) == 0 && e.err == nil {
 		line, err := e.line()
 		if err != nil {
 			return 0, err
 		}
 		e.take(line)
+	}
+	if len(e.ready) == 0 {
+		return 0, e.err
 	}
 	n := copy(p, e.ready)
 	e.ready = e.ready[n:]
@@ -50,22 +55,36 @@ func (e *events) take(line []byte) {
 	case string(name) != "data" || len(value) == 0:
 	case string(value) == "[DONE]":
 		e.x.sawDone = true
-		e.ready = []byte("data: [DONE]\n")
-	case e.event == "error":
-		e.ready = fmt.Appendf(nil, "data: {%q:%s}\n", errorEvent, value)
+		e.ready = []byte("data: [DONE]\n\n")
 	default:
 		e.data(value)
 	}
 }
 
-// data hands on a chunk. The space keeps go-openai from recognising an error by its first bytes: it would wait for one
-// more line before it says so.
+// data hands on the data of an event, or keeps the error that it is.
 func (e *events) data(value []byte) {
-	e.ready = append([]byte("data: "), value...)
-	if value[0] == '{' {
-		e.ready = append([]byte("data: { "), value[1:]...)
+	switch {
+	case e.event == "ping":
+	case e.event == "error" || isError(value):
+		e.err = classify(statusOK, nil, value)
+		if !json.Valid(value) {
+			e.err = Network(ErrGarbled)
+		}
+	default:
+		e.ready = e.x.mode.Frame(e.event, value)
 	}
-	e.ready = append(e.ready, '\n')
+}
+
+// isError tells whether data is an error, in the envelope that nearly all servers use, or typed as one.
+func isError(value []byte) bool {
+	if !bytes.Contains(value, []byte("error")) {
+		return false
+	}
+	var d struct {
+		Type  string          `json:"type"`
+		Error json.RawMessage `json:"error"`
+	}
+	return json.Unmarshal(value, &d) == nil && (d.Type == "error" || first(d.Error) != nil)
 }
 
 // line returns the next line, the last one even if it has no end.
@@ -78,7 +97,7 @@ func (e *events) line() ([]byte, error) {
 		case err == nil:
 			return line, nil
 		case len(line) > maxLine:
-			return nil, badRequest("the model sent a line of more than %d MiB", maxLine>>20)
+			return nil, BadRequest("the model sent a line of more than %d MiB", maxLine>>20)
 		case errors.Is(err, bufio.ErrBufferFull):
 		case errors.Is(err, io.EOF) && len(line) > 0:
 			return line, nil

@@ -1,6 +1,7 @@
-package openai
+package provider
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,18 +11,19 @@ import (
 	"time"
 	"unicode/utf8"
 
-	chat "github.com/sashabaranov/go-openai"
-
 	"github.com/talaria-agent/talaria/loop"
 )
 
 const (
 	statusOK   = http.StatusOK // an error that came inside a successful response
 	maxMessage = 400           // bytes of a provider's message in an error
-	maxWait    = time.Hour     // longer waits are the provider's mistake, or ours about the clock
 )
 
-var errGarbled = errors.New("the model sent something that is not JSON")
+// MaxWait is the longest wait that is believed; a longer one is the provider's mistake, or ours about the clock.
+const MaxWait = time.Hour
+
+// ErrGarbled: a piece of a stream cannot be read; the class is loop.ModelNetwork.
+var ErrGarbled = errors.New("the model sent something that cannot be read")
 
 // complaint is what a provider says about a failure, in any of the shapes that are in use.
 type complaint struct {
@@ -181,32 +183,32 @@ func retryAfter(header http.Header, now time.Time) time.Duration {
 	var wait time.Duration
 	value := header.Get("Retry-After")
 	if ms, err := strconv.ParseFloat(header.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
-		wait = time.Duration(min(ms, float64(maxWait.Milliseconds())) * float64(time.Millisecond))
+		wait = time.Duration(min(ms, float64(MaxWait.Milliseconds())) * float64(time.Millisecond))
 	} else if s, err := strconv.ParseFloat(value, 64); err == nil && s > 0 {
-		wait = time.Duration(min(s, maxWait.Seconds()) * float64(time.Second))
+		wait = time.Duration(min(s, MaxWait.Seconds()) * float64(time.Second))
 	} else if at, err := http.ParseTime(value); err == nil {
 		wait = at.Sub(now)
 	}
-	return min(max(wait, 0), maxWait)
+	return min(max(wait, 0), MaxWait)
 }
 
-// hasChoices tells whether a body is a whole completion.
-func hasChoices(body []byte) bool {
-	var c struct {
-		Choices []json.RawMessage `json:"choices"`
-	}
-	return json.Unmarshal(body, &c) == nil && len(c.Choices) > 0
-}
-
-// isRefusal tells whether go-openai itself refused to send a request: it knows what some models do not take.
-func isRefusal(err error) bool {
-	for _, known := range []error{
-		chat.ErrChatCompletionInvalidModel, chat.ErrReasoningModelMaxTokensDeprecated,
-		chat.ErrReasoningToolsRequireResponses, chat.ErrReasoningEffortUnsupported,
-	} {
-		if errors.Is(err, known) {
-			return true
+// first returns the first value that is neither missing nor null.
+func first(values ...json.RawMessage) json.RawMessage {
+	for _, v := range values {
+		if len(v) > 0 && !bytes.Equal(v, []byte("null")) {
+			return v
 		}
 	}
-	return false
+	return nil
 }
+
+// Network returns an error of a connection that failed.
+func Network(err error) *loop.ModelError { return &loop.ModelError{Class: loop.ModelNetwork, Err: err} }
+
+// BadRequest returns an error of a request that cannot succeed.
+func BadRequest(format string, args ...any) *loop.ModelError {
+	return &loop.ModelError{Class: loop.ModelBadRequest, Err: fmt.Errorf(format, args...)}
+}
+
+// Failed classifies an error that a provider reports as part of its answer.
+func Failed(raw []byte) error { return classify(statusOK, nil, raw) }

@@ -1,4 +1,4 @@
-package openai
+package provider
 
 import (
 	"bufio"
@@ -15,10 +15,11 @@ import (
 	"github.com/talaria-agent/talaria/loop"
 )
 
+// What can go wrong outside of what a server says; the class is loop.ModelNetwork.
 var (
-	errNoConnection = errors.New("the model could not be connected to in time")
-	errSilent       = errors.New("the model said nothing for too long")
-	errCut          = errors.New("the reply was cut off before its end")
+	ErrNoConnection = errors.New("the model could not be connected to in time")
+	ErrSilent       = errors.New("the model said nothing for too long")
+	ErrCut          = errors.New("the reply was cut off before its end")
 	errNoEnd        = errors.New("the stream did not end after the reply")
 )
 
@@ -27,73 +28,79 @@ const (
 	maxWhole     = 8 << 20 // of a completion that does not come as a stream
 )
 
-// exchange is one HTTP exchange, and the HTTPDoer that go-openai sends it through. It watches over the silence of the
-// server, turns every response that is no stream into a classified error, and hands on only the data lines of a
-// stream: go-openai counts the others against a limit, keeps them in memory, and mixes them into errors.
-type exchange struct {
+// Exchange is one HTTP exchange, and the HTTP client that a mode's library sends it through. It watches over the silence
+// of the server, turns every response that is no stream into a classified error, and hands on only the events of a
+// stream that say something, errors among them as errors: what the libraries make of the rest differs too much.
+type Exchange struct {
 	client  *http.Client
+	mode    Mode
 	silence time.Duration
-	ctx     context.Context // ends with the call, or with errSilent or errNoEnd
+	ctx     context.Context // ends with the call, or with ErrSilent or errNoEnd
 	cancel  context.CancelCauseFunc
 	timer   *time.Timer
 	ending  atomic.Bool // the reply is complete, only the end of the stream is missing
 	sawDone bool        // [DONE] came; read and written by the caller's goroutine
 }
 
-func newExchange(parent context.Context, client *http.Client, silence time.Duration) *exchange {
+func newExchange(parent context.Context, client *http.Client, mode Mode, silence time.Duration) *Exchange {
 	ctx, cancel := context.WithCancelCause(parent)
-	x := &exchange{client: client, silence: silence, ctx: ctx, cancel: cancel}
+	x := &Exchange{client: client, mode: mode, silence: silence, ctx: ctx, cancel: cancel}
 	x.timer = time.AfterFunc(silence, func() {
 		if x.ending.Load() {
 			cancel(errNoEnd)
 		} else {
-			cancel(errSilent)
+			cancel(ErrSilent)
 		}
 	})
 	return x
 }
 
+// Context is the one to send the request with. It ends with the call, or when the watchdog has had enough.
+func (x *Exchange) Context() context.Context { return context.WithValue(x.ctx, callKey{}, x.ctx) }
+
 // close releases the timer and the connection.
-func (x *exchange) close() {
+func (x *Exchange) close() {
 	x.timer.Stop()
 	x.cancel(nil)
 }
 
 // heard tells the watchdog that the server is alive.
-func (x *exchange) heard() {
+func (x *Exchange) heard() {
 	if !x.ending.Load() {
 		x.timer.Reset(x.silence)
 	}
 }
 
 // expectEnd shortens the wait for what comes after a complete reply: usage, and the end of the stream.
-func (x *exchange) expectEnd() {
+func (x *Exchange) expectEnd() {
 	if x.ending.CompareAndSwap(false, true) {
-		x.timer.Reset(min(afterFinish, x.silence))
+		x.timer.Reset(min(AfterFinish, x.silence))
 	}
 }
 
 // failure classifies what went wrong outside of what the server said.
-func (x *exchange) failure(err error) error {
-	if cause := context.Cause(x.ctx); cause != nil {
-		return network(cause)
-	}
+func (x *Exchange) failure(err error) error {
 	var failed *loop.ModelError
+	if cause := context.Cause(x.ctx); cause != nil {
+		err = cause
+	}
 	if errors.As(err, &failed) {
 		return failed
 	}
 	var traffic *url.Error // its text holds the address, which may hold a password
 	if errors.As(err, &traffic) {
-		return network(traffic.Err)
+		return Network(traffic.Err)
 	}
-	if isRefusal(err) {
-		return badRequest("the request was not sent: %w", err)
-	}
-	return network(err)
+	return Network(err)
 }
 
 // Do sends the request. Its errors are classified if the server answered.
-func (x *exchange) Do(req *http.Request) (*http.Response, error) {
+func (x *Exchange) Do(req *http.Request) (*http.Response, error) {
+	for name := range req.Header {
+		if strings.HasPrefix(name, "X-Stainless-") { // what the libraries tell about this machine
+			req.Header.Del(name)
+		}
+	}
 	req.Header.Set("User-Agent", "talaria")
 	resp, err := x.client.Do(req)
 	if err != nil {
@@ -114,7 +121,7 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 }
 
 // refused reads the body of a response and classifies it. It closes the response.
-func (x *exchange) refused(resp *http.Response, body io.Reader) error {
+func (x *Exchange) refused(resp *http.Response, body io.Reader) error {
 	defer resp.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(body, maxErrorBody))
 	if err != nil && x.ctx.Err() != nil {
@@ -125,7 +132,7 @@ func (x *exchange) refused(resp *http.Response, body io.Reader) error {
 
 // stream finds out by its first byte what a successful response is, since its content type cannot be trusted: a
 // stream, a whole completion, of which it makes a stream, or an error.
-func (x *exchange) stream(resp *http.Response, body *bufio.Reader) (*bufio.Reader, error) {
+func (x *Exchange) stream(resp *http.Response, body *bufio.Reader) (*bufio.Reader, error) {
 	start, err := firstByte(body)
 	if err != nil {
 		return nil, cut(err)
@@ -134,12 +141,13 @@ func (x *exchange) stream(resp *http.Response, body *bufio.Reader) (*bufio.Reade
 	case 'd', 'e', 'i', 'r', ':': // data, event, id, retry, a comment
 		return body, nil
 	case '{':
-		text, err := io.ReadAll(io.LimitReader(body, maxWhole))
+		raw, err := io.ReadAll(io.LimitReader(body, maxWhole))
 		if err != nil {
 			return nil, cut(err)
 		}
-		if !hasChoices(text) {
-			return nil, classify(resp.StatusCode, resp.Header, text)
+		text := x.mode.Whole(raw)
+		if text == nil {
+			return nil, classify(resp.StatusCode, resp.Header, raw)
 		}
 		text = bytes.ReplaceAll(text, []byte("\n"), []byte(" ")) // line breaks in JSON are white space
 		return bufio.NewReader(io.MultiReader(bytes.NewReader(text), strings.NewReader("\ndata: [DONE]\n"))), nil
@@ -150,7 +158,7 @@ func (x *exchange) stream(resp *http.Response, body *bufio.Reader) (*bufio.Reade
 // cut returns the error of a body that ended early.
 func cut(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return network(errCut)
+		return Network(ErrCut)
 	}
 	return err
 }
@@ -171,7 +179,7 @@ func firstByte(r *bufio.Reader) (byte, error) {
 // watched tells the watchdog about every read.
 type watched struct {
 	io.Reader
-	x *exchange
+	x *Exchange
 }
 
 func (w watched) Read(p []byte) (int, error) {
