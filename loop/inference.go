@@ -49,7 +49,7 @@ func (t *turn) infer(ctx context.Context) (reply, error) {
 		defer cancel()
 	}
 	t.emit(RoundStarted{Round: t.budget.rounds + 1})
-	r, err := t.runner.Model.Call(ctx, req, func(delta string) { t.emit(TextDelta{Text: delta}) })
+	r, err := t.route.model().Call(ctx, req, func(delta string) { t.emit(TextDelta{Text: delta}) })
 	if err != nil {
 		return reply{}, err
 	}
@@ -69,6 +69,9 @@ func (t *turn) request() (Request, error) {
 	}
 	if n := len(messages); n == 0 || messages[n-1].Role == sessions.RoleAssistant {
 		return Request{}, errors.New("the ledger has nothing to answer")
+	}
+	if t.flattened == flatForCall {
+		messages, _ = flatten(messages)
 	}
 	req := Request{Messages: messages, MaxOutput: t.limits.MaxOutput, Hint: callHint(time.Now(), t.ending, t.nudge)}
 	if s.Prompt != nil {

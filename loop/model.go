@@ -80,8 +80,3 @@ func ModelClass(err error) ErrorClass {
 	}
 	return ModelNetwork
 }
-
-// Retryable tells whether the same call may succeed later.
-func (c ErrorClass) Retryable() bool {
-	return c == ModelRateLimited || c == ModelOverloaded || c == ModelNetwork
-}

@@ -21,7 +21,7 @@ func (t *turn) recover(ctx context.Context) signal {
 	}
 	if t.err == nil {
 		t.empties++
-		if t.empties > 1 {
+		if t.empties > 1 && !t.fallBack(nil) {
 			return t.giveUp(EndEmpty, nil)
 		}
 		t.log.Info("empty reply, asking again")
@@ -29,20 +29,76 @@ func (t *turn) recover(ctx context.Context) signal {
 	}
 	class := ModelClass(t.err)
 	t.tries++
-	t.log.Info("model call failed", "class", class, "try", t.tries, "err", t.err)
-	if class == ModelTooLong && !t.compressed {
-		return t.shorten(ctx)
-	}
+	t.log.Info("model call failed", "model", t.route.name(), "class", class, "stage", atCall, "try", t.tries, "err", t.err)
+	return t.remedy(ctx, class)
+}
+
+// remedy does the next thing that the policy has for a class of errors.
+func (t *turn) remedy(ctx context.Context, class ErrorClass) signal {
+	do := policy[class]
 	wait := backoff(t.err, t.tries)
-	if !class.Retryable() || t.tries >= t.limits.RetryModel || wait > longestWait {
-		return t.giveUp(EndModelFailed, t.err)
+	if do.reload {
+		if err := t.route.reload(ctx); err == nil {
+			return retry
+		} else if err != errFixed {
+			t.log.Warn("credentials not loaded again", "err", err)
+		}
 	}
+	switch {
+	case do.shorten && !t.compressed:
+		return t.shorten(ctx)
+	case do.again && t.tries < t.limits.RetryModel && wait <= longestWait:
+		return t.wait(ctx, class, wait)
+	case do.again && do.next && t.fallBack(t.err):
+		return retry
+	case do.flatten && t.flatten():
+		return retry
+	case do.next && t.fallBack(t.err):
+		return retry
+	}
+	return t.giveUp(EndModelFailed, t.err)
+}
+
+// wait lets time pass before the same call is made again.
+func (t *turn) wait(ctx context.Context, class ErrorClass, wait time.Duration) signal {
 	t.emit(Retrying{Class: class, Attempt: t.tries, Wait: wait})
 	pause(ctx, wait)
 	if on := halted(ctx); on != "" {
 		return on
 	}
 	return retry
+}
+
+// fallBack moves to the next model of the chain, because of an error or, if it is nil, of empty replies.
+func (t *turn) fallBack(err error) bool {
+	from, class := t.route.name(), ErrorClass("empty replies")
+	if err != nil {
+		class = ModelClass(err)
+	}
+	if !t.route.next(err) {
+		return false
+	}
+	t.tries, t.empties = 0, 0
+	if t.flattened == flatForCall { // it did not help, so the next one gets the history as it is
+		t.flattened = asItIs
+	}
+	t.log.Warn("model given up", "class", class, "from", from, "to", t.route.name(), "err", err)
+	t.emit(FellBack{Class: class, From: from, To: t.route.name()})
+	return true
+}
+
+// flatten simplifies the history for the next call, if it was not and if that makes a difference.
+func (t *turn) flatten() bool {
+	if t.flattened != asItIs {
+		return false
+	}
+	messages, _ := Repair(t.Journal.Session().Messages)
+	if _, changed := flatten(messages); !changed {
+		return false
+	}
+	t.log.Warn("history refused; trying it as plain text", "err", t.err)
+	t.flattened = flatForCall
+	return true
 }
 
 // giveUp ends the turn: with the answer that was held back if there is one, otherwise for a reason.

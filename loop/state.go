@@ -22,7 +22,7 @@ func (t *turn) commitReply(ctx context.Context) error {
 }
 
 func (t *turn) replyEntry(m sessions.Message) sessions.AssistantMessage {
-	return sessions.AssistantMessage{Turn: t.ID, Message: m, Usage: t.reply.usage, Model: t.runner.Model.Name()}
+	return sessions.AssistantMessage{Turn: t.ID, Message: m, Usage: t.reply.usage, Model: t.route.name()}
 }
 
 // commitResults writes the results of calls, in call order.
@@ -63,6 +63,21 @@ func (t *turn) commitResumed(ctx context.Context) error {
 // commitCompaction replaces the ledger by a shorter one.
 func (t *turn) commitCompaction(ctx context.Context, c sessions.Compaction) error {
 	return t.Journal.Append(context.WithoutCancel(ctx), c)
+}
+
+// commitFlattened replaces the ledger by one without tool calls. It is no compression, so it is not judged as one.
+func (t *turn) commitFlattened(ctx context.Context) error {
+	s := t.Journal.Session()
+	messages, _ := Repair(s.Messages)
+	messages, _ = flatten(messages)
+	open := *s.Turn
+	open.From = newestRequest(messages)
+	t.flattened = flatForGood
+	t.log.Warn("the history was simplified, because the provider refused it as it was", "messages", len(messages))
+	return t.commitCompaction(ctx, sessions.Compaction{
+		Messages: messages, Prompt: s.Prompt, Turn: &open, Segment: s.ID, Started: s.Started, Count: s.Compactions,
+		Ineffective: s.Ineffective, At: time.Now(),
+	})
 }
 
 // finish closes the turn, exactly once: open calls, the closing assistant message, the end, in one commit.

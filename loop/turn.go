@@ -24,6 +24,7 @@ type turn struct {
 	log    *slog.Logger
 	tools  *toolset
 	health *health
+	route  *route // along the chain of models
 
 	tree    *tree      // what it shares with its sub-agents, or with the turn that it works for
 	telling sync.Mutex // held while the observer is told something
@@ -42,6 +43,7 @@ type turn struct {
 	nudged     map[Nudge]bool // which nudges there have been
 	draft      *reply         // the answer that was held back, as long as no tool has run since
 	changes    changes        // that nothing has verified
+	flattened  flattening     // how far the history was simplified
 	compressed bool           // the context was too long once and has been compressed
 	repaired   bool           // the ledger had to be repaired, and the log says so
 
@@ -62,7 +64,7 @@ func newTurn(r *Runner, work Turn) *turn {
 	limits := r.Limits.orDefaults()
 	return &turn{
 		Turn: work, runner: r, limits: limits, log: log.With("task", work.ID),
-		tools: newToolset(work.Tools, r.Policy), health: newHealth(limits),
+		tools: newToolset(work.Tools, r.Policy), health: newHealth(limits), route: chainOf(r.Model).start(),
 		nudged: map[Nudge]bool{}, changes: changes{},
 	}
 }
@@ -177,6 +179,11 @@ func (t *turn) think(ctx context.Context) signal {
 	t.usage = t.usage.Add(t.reply.usage)
 	if t.reply.blank() {
 		return saidNone
+	}
+	if t.flattened == flatForCall { // it helped, so the history is kept that way
+		if err := t.commitFlattened(ctx); err != nil {
+			return t.leave(err)
+		}
 	}
 	t.tries, t.empties, t.nudge = 0, 0, ""
 	t.spend(budget{rounds: 1, tokens: t.outputTokens()})
