@@ -10,7 +10,8 @@ import (
 
 // Link is one model of a Chain.
 type Link struct {
-	Model Model
+	Model   Model
+	Profile Profile // for what its calls cost; zero = not known
 	// Reload reads the credentials again and returns the model that uses them; nil = they are fixed. It is called after
 	// the provider has refused the old ones.
 	Reload func(ctx context.Context) (Model, error)
@@ -92,6 +93,8 @@ func (r *route) model() Model {
 }
 
 func (r *route) name() string { return r.model().Name() }
+
+func (r *route) profile() Profile { return r.chain.links[r.at].Profile } // which never changes
 
 // errFixed: there are no other credentials to be had.
 var errFixed = errors.New("the credentials are fixed or have been loaded again already")

@@ -1,9 +1,11 @@
 package loop_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -220,6 +222,19 @@ func TestPoisonedHistory(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// TestCostIsLogged, at the prices of whichever model answered.
+func TestCostIsLogged(t *testing.T) {
+	var log bytes.Buffer
+	spent := modeltest.WithUsage(sessions.Usage{Input: 1000, Output: 100}, modeltest.Text("Hi."))
+	chain := loop.NewChain(
+		loop.Link{Model: model("a", fails(loop.ModelQuota, 1)...), Profile: loop.Profile{InputPrice: 1000}},
+		loop.Link{Model: model("b", spent), Profile: loop.Profile{InputPrice: 2, OutputPrice: 10}})
+	runOn(t, newJournal(t, "hello"), chain, &loop.Runner{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	if !strings.Contains(log.String(), "cost_usd=0.003") {
+		t.Errorf("log:\n%s", log.String())
 	}
 }
 

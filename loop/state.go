@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/talaria-agent/talaria/sessions"
@@ -92,7 +93,8 @@ func (t *turn) finish(ctx context.Context) Outcome {
 		return Outcome{Err: err, Usage: t.usage, Rounds: t.budget.rounds, Calls: t.budget.calls}
 	}
 	t.log.Info("turn ended", "reason", t.outcome.Reason, "rounds", t.outcome.Rounds, "calls", t.outcome.Calls,
-		"tokens_in", t.usage.Input, "tokens_out", t.usage.Output, "took", t.clock.used(), "err", t.outcome.Err)
+		"tokens_in", t.usage.Input, "tokens_out", t.usage.Output, "cost_usd", math.Round(t.cost*1e6)/1e6, "took", t.clock.used(),
+		"err", t.outcome.Err)
 	t.emit(Ended{Outcome: t.outcome})
 	return t.outcome
 }

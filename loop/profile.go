@@ -1,0 +1,86 @@
+package loop
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/talaria-agent/talaria/sessions"
+)
+
+//go:embed profiles.json
+var profilesJSON []byte
+
+// Profile is what must be known about a model. Zero values mean: not known, or no difference to other models. The
+// figures of the built-in profiles are those that the makers of the models publish; prices change, so take them as a
+// guide.
+type Profile struct {
+	Match     string `json:"match"`      // pattern of the model's name, as path.Match has it, in small letters
+	Window    int    `json:"window"`     // tokens that fit into its context, the reply included
+	MaxOutput int    `json:"max_output"` // tokens that one reply may have at most
+
+	InputPrice  float64 `json:"input_price"`  // US dollars for a million tokens
+	CachedPrice float64 `json:"cached_price"` // of input from the provider's cache
+	OutputPrice float64 `json:"output_price"`
+
+	ReplayReasoning bool `json:"replay_reasoning"` // it wants its plain reasoning text back within a task
+
+	// Limits for turns that this model runs, in the place of the configured ones.
+	MaxTurns        int `json:"max_turns"`
+	MaxTokens       int `json:"max_tokens"`
+	RepeatThreshold int `json:"repeat_threshold"`
+}
+
+// BuiltinProfiles returns the profiles of well-known models.
+func BuiltinProfiles() ([]Profile, error) {
+	var all []Profile
+	if err := json.Unmarshal(profilesJSON, &all); err != nil {
+		return nil, fmt.Errorf("read built-in profiles: %w", err)
+	}
+	return all, nil
+}
+
+// FindProfile returns the profile of a model: the one with the longest pattern that matches its name, from the first
+// list that has one. What a router puts before a slash does not count. The zero profile means that there is none.
+func FindProfile(model string, lists ...[]Profile) Profile {
+	full := strings.ToLower(model)
+	short := full[strings.LastIndexByte(full, '/')+1:]
+	for _, list := range lists {
+		var best Profile
+		for _, p := range list {
+			whole, _ := path.Match(p.Match, full)
+			part, _ := path.Match(p.Match, short)
+			if (whole || part) && len(p.Match) > len(best.Match) {
+				best = p
+			}
+		}
+		if best.Match != "" {
+			return best
+		}
+	}
+	return Profile{}
+}
+
+// Apply returns limits with those of the profile in their place.
+func (p Profile) Apply(l Limits) Limits {
+	set := func(v *int, to int) {
+		if to > 0 {
+			*v = to
+		}
+	}
+	set(&l.MaxTurns, p.MaxTurns)
+	set(&l.MaxTokens, p.MaxTokens)
+	set(&l.RepeatThreshold, p.RepeatThreshold)
+	return l
+}
+
+// Cost returns what a usage costs in US dollars, 0 if the prices are not known.
+func (p Profile) Cost(u sessions.Usage) float64 {
+	cached := p.CachedPrice
+	if cached == 0 {
+		cached = p.InputPrice
+	}
+	return (float64(u.Input-u.Cached)*p.InputPrice + float64(u.Cached)*cached + float64(u.Output)*p.OutputPrice) / 1e6
+}
