@@ -48,8 +48,10 @@ func (c *conversation) run() {
 	}
 	defer c.sleep(ctx)
 	for {
-		if c.torn && c.turn == nil && !(sleepUntil(ctx, time.Now().Add(backoff(1))) && c.open(ctx)) {
-			return
+		for n := 1; c.torn && c.turn == nil; n++ {
+			if !sleepUntil(ctx, time.Now().Add(backoff(n))) || !c.open(ctx) {
+				return
+			}
 		}
 		c.next(ctx)
 		timer := time.NewTimer(c.patience())
@@ -134,7 +136,7 @@ func (c *conversation) load(ctx context.Context) error {
 		}
 	}
 	if open != nil {
-		c.resume(ctx, open, claimed)
+		c.resume(ctx, open, amended(claimed))
 	}
 	for _, in := range waiting {
 		c.take(ctx, in)
@@ -158,6 +160,10 @@ func (c *conversation) handle(ctx context.Context, mail any) {
 
 // take decides what an accepted update does.
 func (c *conversation) take(ctx context.Context, in *input) {
+	if in.Deleted != nil {
+		c.deleted(ctx, in)
+		return
+	}
 	o := in.origin()
 	if d := c.g.cfg.Access.Decide(o); !d.Admitted {
 		c.g.log.Info("no longer allowed", "conversation", c.key, "user", o.Sender.ID, "rule", d.Rule)
@@ -165,6 +171,8 @@ func (c *conversation) take(ctx context.Context, in *input) {
 		return
 	}
 	switch {
+	case in.Edited != nil:
+		c.edited(ctx, in)
 	case in.Button != nil:
 		c.pressed(ctx, in)
 	case in.Command != nil:
@@ -247,7 +255,7 @@ func (c *conversation) finish(ctx context.Context, end turnEnd) {
 			c.reply(ctx, in, "")
 		}
 	} else {
-		c.queue = append(end.unstarted, c.queue...)
+		c.queue = amended(append(end.unstarted, c.queue...))
 	}
 	after := c.after
 	c.after = nil
@@ -280,7 +288,7 @@ func (c *conversation) reply(ctx context.Context, in *input, text string, entrie
 	if out, ok := c.g.answer(in, text); ok {
 		outs = append(outs, out)
 	}
-	if err := c.commit(ctx, entries, []sessions.ItemID{in.item}, outs...); err != nil {
+	if err := c.commit(ctx, entries, in.items(), outs...); err != nil {
 		c.g.log.Error("a reply could not be written down; trying again", "conversation", c.key, "item", in.item, "error", err)
 		c.torn = true
 	}

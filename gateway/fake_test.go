@@ -178,6 +178,13 @@ func (f *fakeChat) count(user, text string) int {
 	return n
 }
 
+// all returns what was posted.
+func (f *fakeChat) all() []fakePost {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.posts)
+}
+
 func (f *fakeChat) String() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
