@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -34,9 +35,15 @@ func (a *pendingAsk) decide(allowed bool, by platforms.Person) {
 
 // Approve implements tools.Approver: it asks in the chat, by buttons, and waits.
 func (g *Gateway) Approve(ctx context.Context, ask tools.Ask) (tools.Decision, error) {
-	t := g.turns.turn(ask.Scope.Turn)
+	t := g.turns.turn(cmp.Or(ask.Scope.Parent, ask.Scope.Turn))
 	if t == nil {
 		return tools.Decision{Note: "there is nobody to ask"}, nil
+	}
+	select { // the sub-agents of a turn may all ask at once
+	case t.asking <- struct{}{}:
+		defer func() { <-t.asking }()
+	case <-ctx.Done():
+		return tools.Decision{}, context.Cause(ctx)
 	}
 	a := &pendingAsk{id: newID(), turn: t, answer: make(chan tools.Decision, 1)}
 	g.turns.addAsk(a)

@@ -15,6 +15,7 @@ const (
 	verbStop  = "stop"  // stop:<turn>
 	verbAllow = "allow" // allow:<question>
 	verbDeny  = "deny"  // deny:<question>
+	verbPick  = "pick"  // pick:<question>:<choice, 0 = skip>
 	verbAgain = "again" // again:<row>
 )
 
@@ -23,14 +24,17 @@ func buttonData(verb, about string) string { return verb + ":" + about }
 // turnIndex finds a running turn, and the question that waits in it, by name: a button knows no conversation, because
 // several people may press it. Safe for use from any goroutine.
 type turnIndex struct {
-	mu    sync.Mutex
-	turns map[string]*turn
-	asks  map[string]*pendingAsk
-	shown map[string]bool // message ids of the bubbles that are still being edited
+	mu        sync.Mutex
+	turns     map[string]*turn
+	asks      map[string]*pendingAsk
+	questions map[string]*pendingQuestion
+	shown     map[string]bool // message ids of the bubbles that are still being edited
 }
 
 func newTurnIndex() *turnIndex {
-	return &turnIndex{turns: map[string]*turn{}, asks: map[string]*pendingAsk{}, shown: map[string]bool{}}
+	return &turnIndex{
+		turns: map[string]*turn{}, asks: map[string]*pendingAsk{}, questions: map[string]*pendingQuestion{}, shown: map[string]bool{},
+	}
 }
 
 func (x *turnIndex) add(t *turn) {
@@ -61,6 +65,24 @@ func (x *turnIndex) removeAsk(a *pendingAsk) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	delete(x.asks, a.id)
+}
+
+func (x *turnIndex) addQuestion(q *pendingQuestion) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.questions[q.id] = q
+}
+
+func (x *turnIndex) removeQuestion(q *pendingQuestion) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	delete(x.questions, q.id)
+}
+
+func (x *turnIndex) question(id string) *pendingQuestion {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.questions[id]
 }
 
 // showing records that a bubble is being edited, or not any more.
@@ -108,6 +130,13 @@ func (g *Gateway) button(ctx context.Context, b *platforms.ButtonPressed) (platf
 			return note("That question is closed already.")
 		}
 		t = a.turn
+	case verbPick:
+		id, _ := questionPart(about)
+		q := g.turns.question(id)
+		if q == nil {
+			return note("That question is closed already.")
+		}
+		t = q.turn
 	case verbAgain:
 		row, err := g.store.Row(ctx, sessions.RowID(about))
 		if err != nil {
@@ -138,6 +167,11 @@ func (c *conversation) pressed(ctx context.Context, in *input) {
 	case verbAllow, verbDeny:
 		if a := c.g.turns.pending(about); a != nil {
 			a.decide(verb == verbAllow, b.Sender)
+		}
+	case verbPick:
+		id, choice := questionPart(about)
+		if q := c.g.turns.question(id); q != nil {
+			q.choose(choice)
 		}
 	case verbAgain:
 		sent, err := c.g.outbox.again(ctx, sessions.RowID(about))

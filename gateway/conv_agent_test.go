@@ -14,6 +14,8 @@ func (r *rig) agentTools() (all []tools.Tool, err error) {
 		switch name {
 		case "todo":
 			set, err = agenttools.NewTodo()
+		case "clarify":
+			set, err = agenttools.NewClarify()
 		default:
 			err = fmt.Errorf("config: no agent tools %q", name)
 		}

@@ -67,7 +67,7 @@ type Config struct {
 type Parts struct {
 	Store      sessions.Store
 	Adapters   []platforms.Adapter
-	Runner     *loop.Runner // its Approver is set by New
+	Runner     *loop.Runner // its Approver and Asker are set by New
 	Compressor Compressor
 	Tools      *tools.Registry
 	Log        *slog.Logger
@@ -120,7 +120,7 @@ func New(cfg Config, parts Parts) (*Gateway, error) {
 		return nil, fmt.Errorf("declare tools: %w", err)
 	}
 	g.declared = declared
-	g.runner.Approver = g
+	g.runner.Approver, g.runner.Asker = g, g
 	return g, nil
 }
 

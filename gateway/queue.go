@@ -27,6 +27,10 @@ func (c *conversation) enqueue(ctx context.Context, in *input) {
 		c.reply(ctx, in, "")
 		return
 	}
+	if c.turn != nil && c.turn.answerQuestion(in.Message) {
+		c.reply(ctx, in, "")
+		return
+	}
 	if len(c.queue) >= longestQueue {
 		c.reply(ctx, in, fmt.Sprintf("%d messages are waiting already, so I did not take this one. Please send it again later, or /stop first.", longestQueue))
 		return

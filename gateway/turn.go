@@ -27,12 +27,15 @@ type turn struct {
 	address   platforms.Address
 	bubble    *bubble
 	typing    *typing
+	asking    chan struct{} // holds one while a question for permission waits
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
-	mu  sync.Mutex
-	ask *pendingAsk // the question that waits for a person, nil if none does
+	mu       sync.Mutex
+	ask      *pendingAsk      // the question for permission that waits for a person, nil if none does
+	question *pendingQuestion // the model's question that waits, nil if none does
+	working  bool             // it holds a worker's slot
 }
 
 // turnEnd is what the actor gets to know about the end of a turn.
@@ -44,7 +47,10 @@ type turnEnd struct {
 
 func newTurn(ctx context.Context, c *conversation, inputs []*input, open *sessions.Turn) *turn {
 	o := inputs[0].origin()
-	t := &turn{c: c, log: c.log, id: newID(), inputs: inputs, requester: o.Sender.ID, address: o.Address, started: time.Now()}
+	t := &turn{
+		c: c, log: c.log, id: newID(), inputs: inputs, requester: o.Sender.ID, address: o.Address, started: time.Now(),
+		asking: make(chan struct{}, 1),
+	}
 	shown := ""
 	if open != nil {
 		t.id, t.resumed, t.requester, t.started, shown = open.ID, true, open.Requester, open.Started, open.Bubble
@@ -53,7 +59,7 @@ func newTurn(ctx context.Context, c *conversation, inputs []*input, open *sessio
 	t.typing = newTyping(c.g, t.address)
 	t.bubble = newBubble(t, shown)
 	if t.resumed {
-		t.bubble.state.todos = c.log.snapshot().Todos
+		t.bubble.state.todos = t.log.snapshot().Todos
 	}
 	return t
 }
@@ -65,7 +71,7 @@ func (t *turn) run() turnEnd {
 	if !t.slot() {
 		return turnEnd{unstarted: t.inputs}
 	}
-	defer g.pool.Release(1)
+	defer t.release()
 	g.turns.add(t)
 	defer g.turns.remove(t)
 	t.typing.start(t.ctx)
@@ -92,7 +98,27 @@ func (t *turn) slot() bool {
 	if t.resumed {
 		ctx = t.c.g.ctx
 	}
-	return t.c.g.pool.Acquire(ctx, 1) == nil
+	return t.regain(ctx) == nil
+}
+
+// regain takes a worker's slot, and release gives it back; a turn that waits long for a person has none meanwhile.
+func (t *turn) regain(ctx context.Context) error {
+	if err := t.c.g.pool.Acquire(ctx, 1); err != nil {
+		return context.Cause(ctx)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.working = true
+	return nil
+}
+
+func (t *turn) release() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.working {
+		t.c.g.pool.Release(1)
+	}
+	t.working = false
 }
 
 func (t *turn) loop() turnEnd {

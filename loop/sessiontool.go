@@ -3,7 +3,6 @@ package loop
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"sync/atomic"
 
 	"github.com/talaria-agent/talaria/sessions"
@@ -30,13 +29,10 @@ type SessionCall struct {
 	over *atomic.Bool // the call has its result
 }
 
-// errNobody: a question was to be asked where no person can be.
-var errNobody = errors.New("nobody can be asked here")
-
 // Ask puts a question to the person. The turn's clock stands still meanwhile.
 func (c SessionCall) Ask(ctx context.Context, q tools.Question) (tools.Answer, error) {
 	if c.t.runner.Asker == nil {
-		return tools.Answer{}, errNobody
+		return tools.Answer{Note: "nobody can be asked here"}, nil
 	}
 	c.t.clock.pause()
 	defer c.t.clock.resume()

@@ -21,6 +21,8 @@ import (
 var (
 	//go:embed todo.md
 	todoDescription string
+	//go:embed clarify.md
+	clarifyDescription string
 )
 
 // agentTool is a loop.SessionTool made of a function with typed arguments.
