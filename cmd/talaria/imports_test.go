@@ -57,6 +57,8 @@ var owners = map[string][]string{
 	"github.com/yuin/goldmark":                           {"platforms/markup"},
 	"github.com/gorilla/websocket":                       {"platforms/slack", "platforms/discord", "platforms/sim/slack", "platforms/sim/discord"},
 	"github.com/google/jsonschema-go":                    {"tools", "loop"},
+	"mvdan.cc/sh/v3":                                     {"tools/shellpolicy"},
+	"github.com/landlock-lsm/go-landlock":                {"tools/terminal"},
 }
 
 // TestImports checks that dependencies point one way and that each library has its owner, by what the packages
