@@ -20,17 +20,20 @@ import (
 // Config is the whole configuration. Its fields are the keys of config.toml; config.toml.example documents each with
 // its default.
 type Config struct {
-	DataDir   string          `toml:"data_dir"`
-	Model     ModelConfig     `toml:"model"`
-	Platforms PlatformsConfig `toml:"platforms"`
-	Access    AccessConfig    `toml:"access"`
-	Gateway   GatewayConfig   `toml:"gateway"`
-	Loop      LoopConfig      `toml:"loop"`
-	Context   ContextConfig   `toml:"context"`
-	Tools     ToolsConfig     `toml:"tools"`
-	Progress  ProgressConfig  `toml:"progress"`
-	HTTP      HTTPConfig      `toml:"http"`
-	Log       LogConfig       `toml:"log"`
+	DataDir   string           `toml:"data_dir"`
+	Model     ModelConfig      `toml:"model"`
+	Fallbacks []EndpointConfig `toml:"fallbacks"`
+	Auxiliary AuxiliaryConfig  `toml:"auxiliary"`
+	Profiles  []ProfileConfig  `toml:"profiles"`
+	Platforms PlatformsConfig  `toml:"platforms"`
+	Access    AccessConfig     `toml:"access"`
+	Gateway   GatewayConfig    `toml:"gateway"`
+	Loop      LoopConfig       `toml:"loop"`
+	Context   ContextConfig    `toml:"context"`
+	Tools     ToolsConfig      `toml:"tools"`
+	Progress  ProgressConfig   `toml:"progress"`
+	HTTP      HTTPConfig       `toml:"http"`
+	Log       LogConfig        `toml:"log"`
 }
 
 // ModelConfig says which model answers.
@@ -99,6 +102,9 @@ type LoopConfig struct {
 	MaxToolCalls    int `toml:"max_tool_calls"`
 	TimeoutSeconds  int `toml:"timeout_seconds"`
 	RepeatThreshold int `toml:"repeat_threshold"`
+
+	RetryPerTool          int `toml:"retry_per_tool"`
+	CircuitBreakThreshold int `toml:"circuit_break_threshold"`
 }
 
 // ContextConfig says how much of a tool result the model sees, in lines.
@@ -136,11 +142,12 @@ func defaultConfig() Config {
 	limits := loop.DefaultLimits()
 	return Config{
 		DataDir: "./data",
-		Model:   ModelConfig{API: "chat", BaseURL: "https://api.openai.com/v1", Window: defaultWindow, MaxOutput: 8192},
+		Model:   ModelConfig{API: "chat", BaseURL: "https://api.openai.com/v1"},
 		Gateway: GatewayConfig{Workers: 8, Busy: gateway.Interrupt, CompressAt: 0.85},
 		Loop: LoopConfig{
 			MaxTurns: limits.MaxTurns, MaxTokens: limits.MaxTokens, MaxToolCalls: limits.MaxToolCalls,
 			TimeoutSeconds: int(limits.Timeout / time.Second), RepeatThreshold: limits.RepeatThreshold,
+			RetryPerTool: limits.RetryPerTool, CircuitBreakThreshold: limits.CircuitBreak,
 		},
 		Context:  ContextConfig{ToolResultHead: limits.ResultHead, ToolResultTail: limits.ResultTail},
 		Tools:    ToolsConfig{Toolsets: []string{"files"}, Approval: "ask"},
@@ -148,9 +155,6 @@ func defaultConfig() Config {
 		Log:      LogConfig{Level: "info", Format: "text"},
 	}
 }
-
-// defaultWindow is assumed when the config does not say how large the model's context window is, in tokens.
-const defaultWindow = 128_000
 
 // loadConfig reads a config file, fills gaps from the environment, and checks everything. An empty path means: the
 // environment alone. The warnings are for the log.
@@ -172,13 +176,21 @@ func loadConfig(path string, getenv func(string) string) (cfg Config, warnings [
 		return cfg, nil, fmt.Errorf("config: %w", err)
 	}
 	fromEnvironment(&cfg, getenv)
+	guessed, err := cfg.fitModel()
+	if err != nil {
+		return cfg, nil, err
+	}
 	if problems := validate(&cfg); len(problems) > 0 {
 		for i, p := range problems {
 			problems[i] = locate(path, p)
 		}
 		return cfg, nil, errors.New(strings.Join(problems, "\n"))
 	}
-	return cfg, warn(&cfg), nil
+	warnings = warn(&cfg)
+	if guessed {
+		warnings = append(warnings, fmt.Sprintf("model.window is not set and nothing is known of the model; assuming %d tokens", defaultWindow))
+	}
+	return cfg, warnings, nil
 }
 
 var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
@@ -214,13 +226,17 @@ func expand(cfg *Config, getenv func(string) string) error {
 // strings returns the string values in which ${VAR} is expanded.
 func (c *Config) strings() []*string {
 	p := &c.Platforms
-	return []*string{
+	all := []*string{
 		&c.DataDir, &c.Model.BaseURL, &c.Model.APIKey, &c.Model.APIKeyFile, &c.Model.Name,
 		&p.Telegram.Token, &p.Telegram.TokenFile, &p.Telegram.APIURL,
 		&p.Slack.BotToken, &p.Slack.BotTokenFile, &p.Slack.AppToken, &p.Slack.AppTokenFile, &p.Slack.APIURL,
 		&p.Discord.Token, &p.Discord.TokenFile, &p.Discord.APIURL, &p.Discord.GatewayURL,
 		&c.Tools.Workspace, &c.HTTP.Listen,
 	}
+	for _, e := range c.endpoints() {
+		all = append(all, &e.BaseURL, &e.APIKey, &e.APIKeyFile, &e.Name)
+	}
+	return all
 }
 
 // lists returns the lists in which ${VAR} is expanded.
@@ -237,16 +253,21 @@ func (c *Config) lists() []*[]string {
 // readSecrets reads the secrets that stand in files of their own.
 func readSecrets(cfg *Config) error {
 	p := &cfg.Platforms
-	for _, s := range []struct {
+	type secret struct {
 		key, file string
 		value     *string
-	}{
+	}
+	secrets := []secret{
 		{"model.api_key", cfg.Model.APIKeyFile, &cfg.Model.APIKey},
 		{"platforms.telegram.token", p.Telegram.TokenFile, &p.Telegram.Token},
 		{"platforms.slack.bot_token", p.Slack.BotTokenFile, &p.Slack.BotToken},
 		{"platforms.slack.app_token", p.Slack.AppTokenFile, &p.Slack.AppToken},
 		{"platforms.discord.token", p.Discord.TokenFile, &p.Discord.Token},
-	} {
+	}
+	for key, e := range cfg.endpoints() {
+		secrets = append(secrets, secret{key + ".api_key", e.APIKeyFile, &e.APIKey})
+	}
+	for _, s := range secrets {
 		if s.file == "" {
 			continue
 		}

@@ -53,7 +53,7 @@ func TestExampleConfig(t *testing.T) {
 	if diff := cmp.Diff(empty, cfg, normalize); diff != "" {
 		t.Errorf("the example differs from the defaults (-default +example):\n%s", diff)
 	}
-	uncommented := regexp.MustCompile(`(?m)^# ?([a-z_]+ = )`).ReplaceAllString(string(text), "$1")
+	uncommented := regexp.MustCompile(`(?m)^# ?([a-z_]+ = |\[\[)`).ReplaceAllString(string(text), "$1")
 	keys := allKeys(reflect.TypeFor[Config](), "")
 	for _, key := range keys {
 		table := slices.ContainsFunc(keys, func(k string) bool { return strings.HasPrefix(k, key+".") })
@@ -79,6 +79,9 @@ func TestConfigErrors(t *testing.T) {
 		{"everybody an admin", "[access.slack]\nadmins = [\"*\"]\n", "would make everybody an admin"},
 		{"the anonymous admin", "[access.telegram]\nadmins = [\"1087968824\"]\n", "anonymous"},
 		{"half of Slack's tokens", "[platforms.slack]\nbot_token = \"xoxb-1\"\n", "Slack needs both tokens"},
+		{"a fallback without a name", "[[fallbacks]]\nbase_url = \"http://x\"\n", "fallbacks[0].name: a model needs a name"},
+		{"a profile without a pattern", "[[profiles]]\nwindow = 9000\n", "profiles[0].match"},
+		{"an unknown API mode", "[[auxiliary.compression]]\nname = \"x\"\napi = \"soap\"\n", `auxiliary.compression[0].api: "soap" is not one of chat, responses`},
 		{"a variable that is not set", "[model]\napi_key = \"${NOPE}\"\n", "${NOPE} is not set"},
 		{"a secret twice", "[model]\napi_key = \"x\"\napi_key_file = \"y\"\n", "both set"},
 		{"a secret file that is not there", "[model]\napi_key_file = \"/nope\"\n", "model.api_key_file"},

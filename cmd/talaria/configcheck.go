@@ -2,9 +2,11 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"net"
 	"net/url"
 	"os"
+	"path"
 	"reflect"
 	"regexp"
 	"slices"
@@ -50,12 +52,26 @@ func validate(cfg *Config) []string {
 	if strings.TrimSpace(cfg.DataDir) == "" {
 		c.add("data_dir", "it must not be empty")
 	}
-	c.oneOf("model.api", cfg.Model.API, "chat")
+	modes := slices.Sorted(maps.Keys(apiModes))
+	c.oneOf("model.api", cfg.Model.API, modes...)
 	c.url("model.base_url", cfg.Model.BaseURL, "http", "https")
 	c.between("model.window", cfg.Model.Window, 4_000, 100_000_000)
 	if cfg.Model.MaxOutput < 0 || cfg.Model.MaxOutput > cfg.Model.Window/2 {
 		c.add("model.max_output", "%d is not between 0 and half of model.window (%d)", cfg.Model.MaxOutput, cfg.Model.Window/2)
 	}
+	for key, e := range cfg.endpoints() {
+		c.oneOf(key+".api", e.mode(), modes...)
+		c.url(key+".base_url", e.BaseURL, "http", "https")
+		if e.Name == "" {
+			c.add(key+".name", "a model needs a name")
+		}
+	}
+	for i, p := range cfg.Profiles {
+		if _, err := path.Match(p.Match, ""); err != nil || p.Match == "" {
+			c.add(fmt.Sprintf("profiles[%d].match", i), "%q is not a pattern like \"my-model*\"", p.Match)
+		}
+	}
+	slices.Sort(c.problems)
 	validatePlatforms(c, &cfg.Platforms)
 	validateAccess(c, &cfg.Access)
 	c.between("gateway.workers", cfg.Gateway.Workers, 1, 10_000)
@@ -71,6 +87,8 @@ func validate(cfg *Config) []string {
 	c.between("loop.max_tool_calls", cfg.Loop.MaxToolCalls, 1, 10_000)
 	c.between("loop.timeout_seconds", cfg.Loop.TimeoutSeconds, 1, 86_400)
 	c.between("loop.repeat_threshold", cfg.Loop.RepeatThreshold, 2, 100)
+	c.between("loop.retry_per_tool", cfg.Loop.RetryPerTool, 0, 100)
+	c.between("loop.circuit_break_threshold", cfg.Loop.CircuitBreakThreshold, 1, 1_000)
 	c.between("context.tool_result_head", cfg.Context.ToolResultHead, 1, 10_000)
 	c.between("context.tool_result_tail", cfg.Context.ToolResultTail, 0, 10_000)
 	for _, t := range cfg.Tools.Toolsets {
@@ -166,9 +184,6 @@ func warn(cfg *Config) []string {
 	if cfg.Tools.Workspace != "" {
 		w = append(w, "tools.workspace is set: all conversations share one folder and see each other's files")
 	}
-	if cfg.Model.Window == defaultWindow {
-		w = append(w, fmt.Sprintf("model.window is not set; assuming %d tokens", defaultWindow))
-	}
 	slices.Sort(w)
 	return w
 }
@@ -235,8 +250,12 @@ func allKeys(t reflect.Type, prefix string) []string {
 			name = prefix + "." + name
 		}
 		keys = append(keys, name)
-		if f.Type.Kind() == reflect.Struct {
-			keys = append(keys, allKeys(f.Type, name)...)
+		of := f.Type
+		if of.Kind() == reflect.Slice {
+			of = of.Elem()
+		}
+		if of.Kind() == reflect.Struct {
+			keys = append(keys, allKeys(of, name)...)
 		}
 	}
 	return keys

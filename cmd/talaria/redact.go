@@ -34,7 +34,11 @@ func (r redactor) text(s string) string {
 // secrets returns all secrets of a config.
 func (c *Config) secrets() []string {
 	p := &c.Platforms
-	return []string{c.Model.APIKey, p.Telegram.Token, p.Slack.BotToken, p.Slack.AppToken, p.Discord.Token}
+	all := []string{c.Model.APIKey, p.Telegram.Token, p.Slack.BotToken, p.Slack.AppToken, p.Discord.Token}
+	for _, e := range c.endpoints() {
+		all = append(all, e.APIKey)
+	}
+	return all
 }
 
 // newLogger makes the program's logger: everything that goes through it is redacted.

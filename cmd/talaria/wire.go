@@ -10,7 +10,6 @@ import (
 
 	"github.com/talaria-agent/talaria/gateway"
 	"github.com/talaria-agent/talaria/loop"
-	"github.com/talaria-agent/talaria/loop/openai"
 	"github.com/talaria-agent/talaria/platforms"
 	"github.com/talaria-agent/talaria/platforms/discord"
 	"github.com/talaria-agent/talaria/platforms/slack"
@@ -84,12 +83,9 @@ func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter,
 	if err := terminal.Conceal(); err != nil {
 		return nil, fmt.Errorf("hide the environment from other processes: %w", err)
 	}
-	if cfg.Model.Name == "" {
-		return nil, errors.New("no model is named: set model.name in config.toml, or TALARIA_MODEL")
-	}
-	model, err := openai.New(openai.Config{BaseURL: cfg.Model.BaseURL, APIKey: cfg.Model.APIKey, Model: cfg.Model.Name})
+	model, summariser, err := wireChain(&cfg)
 	if err != nil {
-		return nil, fmt.Errorf("model: %w", err)
+		return nil, err
 	}
 	registry, err := wireTools(cfg.Tools)
 	if err != nil {
@@ -113,9 +109,18 @@ func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter,
 	limits.MaxTurns, limits.MaxTokens, limits.MaxToolCalls = cfg.Loop.MaxTurns, cfg.Loop.MaxTokens, cfg.Loop.MaxToolCalls
 	limits.Timeout = time.Duration(cfg.Loop.TimeoutSeconds) * time.Second
 	limits.RepeatThreshold = cfg.Loop.RepeatThreshold
+	limits.RetryPerTool, limits.CircuitBreak = cfg.Loop.RetryPerTool, cfg.Loop.CircuitBreakThreshold
+	if limits.RetryPerTool == 0 {
+		limits.RetryPerTool = -1
+	}
+	profile, err := cfg.profile(cfg.Model.Name)
+	if err != nil {
+		return nil, err
+	}
+	limits = profile.Apply(limits)
 	limits.ResultHead, limits.ResultTail = cfg.Context.ToolResultHead, cfg.Context.ToolResultTail
 	limits.MaxOutput = cfg.Model.MaxOutput
-	compressor := loop.NewCompressor(model, cfg.Model.Window, cfg.Model.MaxOutput)
+	compressor := loop.NewCompressor(summariser, cfg.Model.Window, cfg.Model.MaxOutput)
 	return gateway.New(gateway.Config{
 		Access: cfg.access(), Workers: cfg.Gateway.Workers, Busy: cfg.Gateway.Busy, Debounce: cfg.Gateway.Debounce,
 		Window: cfg.Model.Window, MaxOutput: cfg.Model.MaxOutput, CompressAt: cfg.Gateway.CompressAt,

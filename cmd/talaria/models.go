@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/talaria-agent/talaria/loop"
+	"github.com/talaria-agent/talaria/loop/openai"
+)
+
+const (
+	// defaultWindow is assumed when nothing is known about the model, in tokens.
+	defaultWindow = 128_000
+	// What is kept free for a reply if the config does not say: as much as the model can write, within bounds.
+	unknownOutput = 8_192
+	mostOutput    = 32_000
+)
+
+// EndpointConfig says where one model is.
+type EndpointConfig struct {
+	API        string `toml:"api"`
+	BaseURL    string `toml:"base_url"`
+	APIKey     string `toml:"api_key"`
+	APIKeyFile string `toml:"api_key_file"`
+	Name       string `toml:"name"`
+}
+
+// AuxiliaryConfig has the models for tasks beside the conversation, each a list in the order of preference. An empty list
+// means the main model and its fallbacks.
+type AuxiliaryConfig struct {
+	Compression []EndpointConfig `toml:"compression"`
+}
+
+// ProfileConfig adds to what is known about models, or corrects it.
+type ProfileConfig struct {
+	Match           string  `toml:"match"`
+	Window          int     `toml:"window"`
+	MaxOutput       int     `toml:"max_output"`
+	InputPrice      float64 `toml:"input_price"`
+	CachedPrice     float64 `toml:"cached_price"`
+	OutputPrice     float64 `toml:"output_price"`
+	ReplayReasoning bool    `toml:"replay_reasoning"`
+	MaxTurns        int     `toml:"max_turns"`
+	MaxTokens       int     `toml:"max_tokens"`
+	RepeatThreshold int     `toml:"repeat_threshold"`
+}
+
+// apiModes are the ways to talk to a model.
+var apiModes = map[string]func(openai.Config) (loop.Model, error){
+	"chat":      func(c openai.Config) (loop.Model, error) { return openai.New(c) },
+	"responses": func(c openai.Config) (loop.Model, error) { return openai.NewResponses(c) },
+}
+
+// endpoint returns where the main model is.
+func (m *ModelConfig) endpoint() EndpointConfig {
+	return EndpointConfig{API: m.API, BaseURL: m.BaseURL, APIKey: m.APIKey, APIKeyFile: m.APIKeyFile, Name: m.Name}
+}
+
+// endpoints returns all models beside the main one, each with the key that it stands under.
+func (c *Config) endpoints() map[string]*EndpointConfig {
+	all := map[string]*EndpointConfig{}
+	for i := range c.Fallbacks {
+		all[fmt.Sprintf("fallbacks[%d]", i)] = &c.Fallbacks[i]
+	}
+	for i := range c.Auxiliary.Compression {
+		all[fmt.Sprintf("auxiliary.compression[%d]", i)] = &c.Auxiliary.Compression[i]
+	}
+	return all
+}
+
+// profile returns what is known about a model.
+func (c *Config) profile(model string) (loop.Profile, error) {
+	builtin, err := loop.BuiltinProfiles()
+	if err != nil {
+		return loop.Profile{}, err
+	}
+	own := make([]loop.Profile, len(c.Profiles))
+	for i, p := range c.Profiles {
+		own[i] = loop.Profile(p)
+		own[i].Match = strings.ToLower(p.Match)
+	}
+	known, mine := loop.FindProfile(model, builtin), loop.FindProfile(model, own)
+	if mine.Match == "" {
+		return known, nil
+	}
+	if mine.Window == 0 {
+		mine.Window = known.Window
+	}
+	if mine.MaxOutput == 0 {
+		mine.MaxOutput = known.MaxOutput
+	}
+	if mine.OutputPrice == 0 {
+		mine.InputPrice, mine.CachedPrice, mine.OutputPrice = known.InputPrice, known.CachedPrice, known.OutputPrice
+	}
+	return mine, nil
+}
+
+// fitModel fills in how large the main model's window and replies are, as far as the config does not say. It reports
+// whether the window is a guess.
+func (c *Config) fitModel() (guessed bool, err error) {
+	p, err := c.profile(c.Model.Name)
+	if err != nil {
+		return false, err
+	}
+	if c.Model.Window == 0 {
+		c.Model.Window, guessed = p.Window, p.Window == 0
+		if guessed {
+			c.Model.Window = defaultWindow
+		}
+	}
+	if c.Model.MaxOutput == 0 {
+		if c.Model.MaxOutput = min(p.MaxOutput, mostOutput, c.Model.Window/8); p.MaxOutput == 0 {
+			c.Model.MaxOutput = min(unknownOutput, c.Model.Window/8)
+		}
+	}
+	return guessed, nil
+}
+
+// wireChain makes the chain of models that answers, and the one that writes summaries.
+func wireChain(cfg *Config) (main, compression *loop.Chain, err error) {
+	if cfg.Model.Name == "" {
+		return nil, nil, errors.New("no model is named: set model.name in config.toml, or TALARIA_MODEL")
+	}
+	links, err := wireLinks(cfg, "model", append([]EndpointConfig{cfg.Model.endpoint()}, cfg.Fallbacks...))
+	if err != nil {
+		return nil, nil, err
+	}
+	main = loop.NewChain(links...)
+	if len(cfg.Auxiliary.Compression) == 0 {
+		return main, main, nil
+	}
+	auxiliary, err := wireLinks(cfg, "auxiliary.compression", cfg.Auxiliary.Compression)
+	if err != nil {
+		return nil, nil, err
+	}
+	return main, loop.NewChain(append(auxiliary, loop.Link{Model: main})...), nil
+}
+
+func wireLinks(cfg *Config, key string, endpoints []EndpointConfig) ([]loop.Link, error) {
+	var links []loop.Link
+	for _, e := range endpoints {
+		profile, err := cfg.profile(e.Name)
+		if err != nil {
+			return nil, err
+		}
+		model, err := newModel(e, profile)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", key, err)
+		}
+		link := loop.Link{Model: model, Profile: profile}
+		if e.APIKeyFile != "" {
+			link.Reload = func(context.Context) (loop.Model, error) {
+				text, err := os.ReadFile(e.APIKeyFile)
+				if err != nil {
+					return nil, err
+				}
+				e := e
+				e.APIKey = strings.TrimSpace(string(text))
+				return newModel(e, profile)
+			}
+		}
+		links = append(links, link)
+	}
+	return links, nil
+}
+
+func newModel(e EndpointConfig, p loop.Profile) (loop.Model, error) {
+	connect, ok := apiModes[e.mode()]
+	if !ok {
+		return nil, fmt.Errorf("there is no API mode %q", e.API)
+	}
+	return connect(openai.Config{BaseURL: e.BaseURL, APIKey: e.APIKey, Model: e.Name, ReplayReasoning: p.ReplayReasoning})
+}
+
+// mode returns the API mode, chat completions if none is named.
+func (e EndpointConfig) mode() string {
+	if e.API == "" {
+		return "chat"
+	}
+	return e.API
+}
