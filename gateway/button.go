@@ -17,6 +17,7 @@ const (
 	verbDeny  = "deny"  // deny:<question>
 	verbPick  = "pick"  // pick:<question>:<choice, 0 = skip>
 	verbAgain = "again" // again:<row>
+	verbRedo  = "redo"  // redo:<row>: answer the changed message that the row offers to answer
 )
 
 func buttonData(verb, about string) string { return verb + ":" + about }
@@ -143,6 +144,8 @@ func (g *Gateway) button(ctx context.Context, b *platforms.ButtonPressed) (platf
 			return note("I do not have that answer any more.")
 		}
 		key = row.Key
+	case verbRedo:
+		return g.redo(ctx, b, sessions.RowID(about))
 	default:
 		return note("I do not know that button.")
 	}

@@ -12,20 +12,24 @@ import (
 // payloadVersion is the version of inbox and outbox payloads.
 const payloadVersion = 1
 
-// input is what the inbox holds: exactly one of the updates that a conversation handles.
+// input is what the inbox holds: exactly one of the updates that a conversation handles, but that the press of a button
+// that asks for an answer to a changed message comes with that message.
 type input struct {
 	Version int                       `json:"v"`
-	Message *platforms.Message        `json:"message,omitempty"`
+	Message *platforms.Message        `json:"message,omitempty"` // not encoded for an edit: what it says now
+	Edited  *platforms.MessageEdited  `json:"edited,omitempty"`
+	Deleted *platforms.MessageDeleted `json:"deleted,omitempty"`
 	Button  *platforms.ButtonPressed  `json:"button,omitempty"`
 	Command *platforms.CommandInvoked `json:"command,omitempty"`
 	Refused string                    `json:"refused,omitempty"` // why the message will not be worked on; for the person
 
 	// Not encoded:
-	item      sessions.ItemID // the item that holds it
-	ready     time.Time       // of a message: no turn starts with it before, because more of it may come
-	stopped   bool            // a command that has stopped a turn and waits for its end
-	closing   string          // what is left to say then
-	withdrawn int             // how many messages that waited the command has ended
+	item      sessions.ItemID   // the item that holds it
+	ready     time.Time         // of a message: no turn starts with it before, because more of it may come
+	edits     []sessions.ItemID // changes of the message, which end with it
+	stopped   bool              // a command that has stopped a turn and waits for its end
+	closing   string            // what is left to say then
+	withdrawn int               // how many messages that waited the command has ended
 }
 
 // origin returns where the update came from.
@@ -33,6 +37,8 @@ func (in *input) origin() platforms.Origin {
 	switch {
 	case in.Message != nil:
 		return in.Message.Origin
+	case in.Deleted != nil:
+		return in.Deleted.Origin
 	case in.Button != nil:
 		return in.Button.Origin
 	default:
@@ -40,20 +46,32 @@ func (in *input) origin() platforms.Origin {
 	}
 }
 
+// accepted gives an input the name of its item.
+func (in *input) accepted(item sessions.ItemID) {
+	in.item = item
+	if in.Edited != nil {
+		in.Message = &in.Edited.Message
+	}
+}
+
+// items are the items that end when this input does.
+func (in *input) items() []sessions.ItemID { return append([]sessions.ItemID{in.item}, in.edits...) }
+
 func (in input) encode() ([]byte, error) {
 	in.Version = payloadVersion
 	return json.Marshal(in)
 }
 
 func decodeInput(item sessions.Item) (*input, error) {
-	in := &input{item: item.ID}
+	in := &input{}
 	if err := json.Unmarshal(item.Payload, in); err != nil {
 		return nil, fmt.Errorf("decode inbox item %s: %w", item.ID, err)
 	}
+	in.accepted(item.ID)
 	if in.Version != payloadVersion {
 		return nil, fmt.Errorf("decode inbox item %s: version %d is not known", item.ID, in.Version)
 	}
-	if in.Message == nil && in.Button == nil && in.Command == nil {
+	if in.Message == nil && in.Deleted == nil && in.Button == nil && in.Command == nil {
 		return nil, fmt.Errorf("decode inbox item %s: it holds no update", item.ID)
 	}
 	return in, nil
@@ -61,14 +79,15 @@ func decodeInput(item sessions.Item) (*input, error) {
 
 // output is what an outbox row holds: one answer, cut into the parts that are sent one by one.
 type output struct {
-	Version int                  `json:"v"`
-	To      platforms.Address    `json:"to"`
-	ReplyTo string               `json:"reply_to,omitempty"`
-	Pieces  []string             `json:"pieces"` // Markdown; part i of the row sends piece i
-	Buttons [][]platforms.Button `json:"buttons,omitempty"`
-	Bubble  string               `json:"bubble,omitempty"` // message id of the turn's progress message
-	Notice  bool                 `json:"notice,omitempty"` // says that another row is in doubt; never itself offered again
-	id      sessions.RowID       // not encoded: the row's id, if it must be known before; empty = a new one
+	Version int                      `json:"v"`
+	To      platforms.Address        `json:"to"`
+	ReplyTo string                   `json:"reply_to,omitempty"`
+	Pieces  []string                 `json:"pieces"` // Markdown; part i of the row sends piece i
+	Buttons [][]platforms.Button     `json:"buttons,omitempty"`
+	Bubble  string                   `json:"bubble,omitempty"` // message id of the turn's progress message
+	Edited  *platforms.MessageEdited `json:"edited,omitempty"` // the changed message that a button offers to answer
+	Notice  bool                     `json:"notice,omitempty"` // says that another row is in doubt; never itself offered again
+	id      sessions.RowID           // not encoded: the row's id, if it must be known before; empty = a new one
 }
 
 func (o output) encode() ([]byte, error) {

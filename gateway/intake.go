@@ -26,8 +26,10 @@ func (g *Gateway) sink(ctx context.Context, u platforms.Update) (platforms.Recei
 		return g.button(ctx, u)
 	case *platforms.CommandInvoked:
 		return g.nativeCommand(ctx, u)
-	case *platforms.MessageEdited, *platforms.MessageDeleted:
-		g.log.Debug("edits and deletions change nothing", "id", u.NativeID())
+	case *platforms.MessageEdited:
+		return platforms.Receipt{}, g.edited(ctx, u)
+	case *platforms.MessageDeleted:
+		return platforms.Receipt{}, g.deleted(ctx, u)
 	}
 	return platforms.Receipt{}, nil
 }
@@ -102,7 +104,7 @@ func (g *Gateway) accept(ctx context.Context, key sessions.Key, id string, in in
 		return fmt.Errorf("accept %s: %w", id, err)
 	}
 	g.log.Debug("accepted", "id", id, "conversation", key)
-	in.item = item.ID
+	in.accepted(item.ID)
 	g.live.post(key, &in)
 	return nil
 }

@@ -165,33 +165,37 @@ func platformHint(p platforms.Name) string {
 }
 
 func (t *turn) items() []sessions.ItemID {
-	ids := make([]sessions.ItemID, len(t.inputs))
-	for i, in := range t.inputs {
-		ids[i] = in.item
+	var ids []sessions.ItemID
+	for _, in := range t.inputs {
+		ids = append(ids, in.items()...)
 	}
 	return ids
 }
 
-// text is what the model gets to read: the messages, with the sender's name where several people write, and what they
-// reply to, quoted and marked.
+// text is what the model gets to read: the messages.
 func (t *turn) text() string {
 	var parts []string
 	for _, in := range t.inputs {
-		m := in.Message
-		var b strings.Builder
-		if q := m.Quoted; q != nil && !q.Own && q.Text != "" {
-			fmt.Fprintf(&b, "[in reply to a message of %s, quoted here as context only: %q]\n", who(q.Sender), q.Text)
-		}
-		if shared(m.Kind) {
-			fmt.Fprintf(&b, "[%s] ", who(m.Sender))
-		}
-		b.WriteString(m.Text)
-		for _, a := range m.Attachments {
-			fmt.Fprintf(&b, "\n[a %s came with it that cannot be opened yet: %q]", a.Kind, a.Name)
-		}
-		parts = append(parts, b.String())
+		parts = append(parts, in.changed()+said(in.Message))
 	}
 	return strings.Join(parts, "\n\n")
+}
+
+// said is a message as the model gets to read it: with the sender's name where several people write, and with what it
+// replies to, quoted and marked.
+func said(m *platforms.Message) string {
+	var b strings.Builder
+	if q := m.Quoted; q != nil && !q.Own && q.Text != "" {
+		fmt.Fprintf(&b, "[in reply to a message of %s, quoted here as context only: %q]\n", who(q.Sender), q.Text)
+	}
+	if shared(m.Kind) {
+		fmt.Fprintf(&b, "[%s] ", who(m.Sender))
+	}
+	b.WriteString(m.Text)
+	for _, a := range m.Attachments {
+		fmt.Fprintf(&b, "\n[a %s came with it that cannot be opened yet: %q]", a.Kind, a.Name)
+	}
+	return b.String()
 }
 
 // who names a person for the model, on one line.

@@ -69,16 +69,18 @@ type Attachment struct {
 }
 
 // MessageEdited says that a person changed a message. Message holds the new content; its Native identifies the edit,
-// its ID is that of the message that was changed.
+// its ID is that of the message that was changed, Original that one's Native.
 type MessageEdited struct {
 	Message
+	Original string `json:"original"`
 }
 
-// MessageDeleted says that a message was removed. Sender is often unknown.
+// MessageDeleted says that a message was removed; Original is that one's Native. Sender is often unknown.
 type MessageDeleted struct {
 	Origin
 	Native    string `json:"native"`
 	MessageID string `json:"message_id"`
+	Original  string `json:"original"`
 }
 
 // ButtonPressed says that somebody pressed a button below one of our messages.

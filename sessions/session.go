@@ -18,6 +18,7 @@ type Session struct {
 	Turn     *Turn          // the open turn, nil if there is none
 	Todos    []Todo         // the model's list of what is to be done
 	Notes    []NotesChanged // the last change of each of the notes in this session
+	Answered []ItemID       // what the turns that ended since folding can begin had claimed, the newest last; bounded
 
 	// Measured is the size of the prompt plus the reply of the last model call, in tokens as the provider counted
 	// them, and MeasuredTo how many Messages it covers. Zero until a provider has reported.
@@ -29,6 +30,9 @@ type Session struct {
 	Unjudged    int   // size before the last compaction, as long as no provider has measured what became of it
 	Total       Usage // of the ended turns since folding started
 }
+
+// mostAnswered bounds Session.Answered.
+const mostAnswered = 200
 
 // Turn is an open turn.
 type Turn struct {
@@ -106,6 +110,8 @@ func (s *Session) apply(e Entry, r Record) error {
 		if len(s.Turn.Open) > 0 {
 			return fmt.Errorf("turn %s ends with %d open calls", e.Turn, len(s.Turn.Open))
 		}
+		s.Answered = append(s.Answered, s.Turn.Inputs...)
+		s.Answered = s.Answered[max(0, len(s.Answered)-mostAnswered):]
 		s.Turn = nil
 		s.Total = s.Total.Add(e.Usage)
 	case PromptBuilt:
@@ -165,6 +171,7 @@ func (s *Session) compact(e Compaction) {
 	s.Messages = slices.Clone(e.Messages)
 	s.Prompt = e.Prompt
 	s.Todos, s.Notes = e.Todos, e.Notes
+	s.Answered = nil
 	s.Measured, s.MeasuredTo = 0, 0
 	s.Compactions, s.Ineffective, s.Unjudged = e.Count, e.Ineffective, e.Before
 	s.Turn = nil

@@ -59,6 +59,9 @@ func TestFoldATurn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if len(s.Answered) != 1 || s.Answered[0] != "i1" {
+		t.Errorf("answered %v", s.Answered)
+	}
 	if s.Turn != nil || s.Total != usage || s.Revision != 32 || s.MeasuredTo != 2 || len(s.Messages) != 5 {
 		t.Fatalf("after the turn: %+v", s)
 	}

@@ -111,8 +111,9 @@ func (a *Adapter) onEdit(l *lanes, raw json.RawMessage) error {
 		if err != nil {
 			return nil, err
 		}
+		original := edited.Native
 		edited.Native = "discord/" + a.me.Load().application + "/e/" + m.ID + "/" + m.Edited
-		return &platforms.MessageEdited{Message: *edited}, nil
+		return &platforms.MessageEdited{Message: *edited, Original: original}, nil
 	}})
 	return nil
 }
@@ -152,8 +153,10 @@ func (a *Adapter) pushDeleted(l *lanes, channel, guild string, ids ...string) er
 			if err != nil {
 				return nil, err
 			}
-			native := "discord/" + origin.Address.Account + "/d/" + id
-			return &platforms.MessageDeleted{Origin: origin, Native: native, MessageID: id}, nil
+			account := "discord/" + origin.Address.Account
+			return &platforms.MessageDeleted{
+				Origin: origin, Native: account + "/d/" + id, MessageID: id, Original: account + "/m/" + id,
+			}, nil
 		}})
 	}
 	return nil

@@ -98,6 +98,9 @@ func editArrives(t *testing.T, r *running) {
 	if !ok || e.ID != id || e.Text != "second" || e.Sender.ID != r.User {
 		t.Errorf("second update is %#v", got[1])
 	}
+	if ok && e.Original != got[0].NativeID() {
+		t.Errorf("the edit names %q as its original, the message is %q", e.Original, got[0].NativeID())
+	}
 	if got[0].NativeID() == got[1].NativeID() {
 		t.Errorf("message and edit share the native id %q", got[0].NativeID())
 	}

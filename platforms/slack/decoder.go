@@ -144,8 +144,9 @@ func (d decoder) changed(e event) platforms.Update {
 	if message == nil {
 		return nil
 	}
-	message.Native = d.native("e", e.Channel, m.TS, or(m.Edited.TS, e.EventTS))
-	return &platforms.MessageEdited{Message: *message}
+	original := message.Native
+	message.Native = d.native("e", e.Channel, m.TS, or(e.EventTS, m.Edited.TS)) // the edit's own ts is in whole seconds
+	return &platforms.MessageEdited{Message: *message, Original: original}
 }
 
 // deleted reads the removal of a message; ours are dropped.
@@ -162,7 +163,7 @@ func (d decoder) deleted(e event, ts string) platforms.Update {
 	}
 	inner.Channel, inner.ChannelType = e.Channel, e.ChannelType
 	return &platforms.MessageDeleted{
-		Origin: d.origin(inner, ts), Native: d.native("d", e.Channel, ts), MessageID: ts,
+		Origin: d.origin(inner, ts), Native: d.native("d", e.Channel, ts), MessageID: ts, Original: d.native("m", e.Channel, ts),
 	}
 }
 

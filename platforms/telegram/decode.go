@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"hash/fnv"
 	"strconv"
 	"strings"
 	"time"
@@ -56,9 +57,12 @@ func (d decoder) edited(m *message) (*platforms.MessageEdited, string) {
 	if skip != "" {
 		return nil, skip
 	}
-	changed.Native = d.native("e", changed.Address.Chat, changed.ID, strconv.Itoa(m.EditDate))
+	original := changed.Native
+	sum := fnv.New32a() // the time is in whole seconds, and somebody may change a message twice in one
+	_, _ = sum.Write([]byte(changed.Text))
+	changed.Native = d.native("e", changed.Address.Chat, changed.ID, strconv.Itoa(m.EditDate), strconv.FormatUint(uint64(sum.Sum32()), 36))
 	changed.At = time.Unix(int64(m.EditDate), 0)
-	return &platforms.MessageEdited{Message: *changed}, ""
+	return &platforms.MessageEdited{Message: *changed, Original: original}, ""
 }
 
 // native builds an id that is unique over all events of this bot.

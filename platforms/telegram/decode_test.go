@@ -160,7 +160,7 @@ func TestDecodeSkips(t *testing.T) {
 
 func TestDecodeEditAndPress(t *testing.T) {
 	u, _ := decode(t, `{"update_id":1,"edited_message":{"message_id":5,"date":1,"edit_date":9,"text":"new",`+private+`,`+fromAda+`}}`)
-	if e, ok := u.(*platforms.MessageEdited); !ok || e.Native != "telegram/7/e/100/5/9" || e.ID != "5" || e.Text != "new" || !e.At.Equal(time.Unix(9, 0)) {
+	if e, ok := u.(*platforms.MessageEdited); !ok || !strings.HasPrefix(e.Native, "telegram/7/e/100/5/9/") || e.Original != "telegram/7/m/100/5" || e.ID != "5" || e.Text != "new" || !e.At.Equal(time.Unix(9, 0)) {
 		t.Errorf("edit is %#v", u)
 	}
 	u, _ = decode(t, `{"update_id":1,"callback_query":{"id":"77","data":"stop",`+fromAda+`,"message":{"message_id":5,"date":1,"message_thread_id":42,"is_topic_message":true,`+forum+`,`+fromBot+`}}}`)

@@ -120,6 +120,9 @@ func (s *Server) EditAs(user, chat, messageID, content string) error {
 	if err != nil {
 		return err
 	}
+	if mention := "<@" + s.opts.BotUser + "> "; strings.HasPrefix(m.content, mention) && !strings.HasPrefix(content, "<@") {
+		content = mention + content // a person changes the words behind the mention
+	}
 	m.content, m.edited = strings.TrimSpace(content), time.Now()
 	m.mentions, m.roles = nil, nil
 	s.notify(m, mentionRule{everything: true, repliedUser: true})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/talaria-agent/talaria/platforms/sim"
@@ -89,6 +90,9 @@ func (s *Server) EditAs(userID, chatID, messageID, text string) error {
 	c, m, err := s.own(userID, chatID, messageID)
 	if err != nil {
 		return err
+	}
+	if mention := "@" + s.bot.username + " "; strings.HasPrefix(m.text, mention) && !strings.HasPrefix(text, "@") {
+		text = mention + text // a person changes the words behind the mention
 	}
 	m.source, m.text, m.entities, m.edited = text, text, recognise(text, nil), time.Now()
 	s.record("edit", m.show(c, s.bot))

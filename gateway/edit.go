@@ -1,0 +1,193 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/talaria-agent/talaria/loop"
+	"github.com/talaria-agent/talaria/platforms"
+	"github.com/talaria-agent/talaria/sessions"
+)
+
+// edited admits a change of a message. Like the message itself it must come from somebody who may, and be for the bot.
+func (g *Gateway) edited(ctx context.Context, e *platforms.MessageEdited) error {
+	if e.Sender.Bot || !g.cfg.Access.Decide(e.Origin).Admitted {
+		return nil
+	}
+	key := SessionKey(e.Origin)
+	addressed, err := g.addressed(ctx, key, &e.Message)
+	if err != nil || !addressed {
+		return err
+	}
+	kept := bounded(&e.Message)
+	if kept.Refused != "" || strings.TrimSpace(e.Text) == "" {
+		g.log.Info("a change of a message is passed over: there is no text in it, or too much", "id", e.NativeID())
+		return nil
+	}
+	return g.accept(ctx, key, e.NativeID(), input{Edited: &platforms.MessageEdited{Message: *kept.Message, Original: e.Original}})
+}
+
+// deleted admits the removal of a message that has no outcome yet; nothing is stored about any other.
+func (g *Gateway) deleted(ctx context.Context, d *platforms.MessageDeleted) error {
+	for item, err := range g.store.Pending(ctx) {
+		if err != nil {
+			return err
+		}
+		if item.ID == sessions.ItemID(d.Original) {
+			return g.accept(ctx, item.Key, d.NativeID(), input{Deleted: d})
+		}
+	}
+	return nil
+}
+
+// redo admits the wish to have a changed message answered.
+func (g *Gateway) redo(ctx context.Context, b *platforms.ButtonPressed, id sessions.RowID) (platforms.Receipt, error) {
+	row, err := g.store.Row(ctx, id)
+	if err != nil {
+		return platforms.Receipt{Note: "I do not have that message any more. Please send it again."}, nil
+	}
+	out, err := decodeOutput(row)
+	if err != nil || out.Edited == nil {
+		return platforms.Receipt{Note: "I do not know that button."}, nil
+	}
+	if b.Sender.ID != out.Edited.Sender.ID && !g.cfg.Access.Admin(b.Address.Platform, b.Sender.ID) {
+		return platforms.Receipt{Note: "Only the person who wrote the message, or an admin, can do that."}, nil
+	}
+	return platforms.Receipt{}, g.accept(ctx, row.Key, b.NativeID(), input{Edited: out.Edited, Button: b})
+}
+
+// is tells whether this input is a message, or a change of it.
+func (in *input) is(message string) bool {
+	return in.item == sessions.ItemID(message) || in.Edited != nil && in.Edited.Original == message
+}
+
+// amend makes a message say what a change of it says. Both end together.
+func (in *input) amend(e *input) {
+	in.Message = e.Message
+	in.edits = append(in.edits, e.items()...)
+}
+
+// amended puts changes into the messages that they change, where these stand in the list too.
+func amended(inputs []*input) []*input {
+	var list []*input
+	for _, in := range inputs {
+		if in.Edited != nil && in.Button == nil {
+			if m := find(list, in.Edited.Original); m != nil {
+				m.amend(in)
+				continue
+			}
+		}
+		list = append(list, in)
+	}
+	return list
+}
+
+// find returns the message, or a change of it, in a list of inputs; nil if it is not there.
+func find(inputs []*input, message string) *input {
+	for _, in := range slices.Backward(inputs) {
+		if in.is(message) {
+			return in
+		}
+	}
+	return nil
+}
+
+// edited takes a change of a message. One that waits says the new thing from now on. One that is being worked on is
+// corrected, as by a new message. One that was answered can be answered again, by a button; nothing is done unasked.
+func (c *conversation) edited(ctx context.Context, in *input) {
+	if in.Button != nil {
+		c.g.replace(in.Button.Address, in.Button.MessageID, "Answering the changed message.")
+		c.enqueue(ctx, in)
+		return
+	}
+	waiting, running := find(c.queue, in.Edited.Original), c.running(in.Edited.Original)
+	_, _, command := parseCommand(in.Message)
+	switch {
+	case waiting == nil && running == nil && !c.answered(in):
+		c.reply(ctx, in, "")
+	case command:
+		c.reply(ctx, in, "I run no command from a message that was changed. Please send it as a new one.")
+	case waiting != nil:
+		waiting.amend(in)
+	case running == nil:
+		c.offerRedo(ctx, in)
+	case running.Message.Text == in.Message.Text:
+		c.reply(ctx, in, "")
+	default:
+		c.enqueue(ctx, in)
+	}
+}
+
+// running returns the message, or a change of it, if the running turn is to answer it and has not done so.
+func (c *conversation) running(message string) *input {
+	if c.turn == nil {
+		return nil
+	}
+	in := find(c.turn.inputs, message)
+	if in != nil && slices.Contains(c.log.snapshot().Answered, in.item) {
+		return nil
+	}
+	return in
+}
+
+// answered tells whether a change is one of a message that was answered in this session, and changes what it says.
+func (c *conversation) answered(in *input) bool {
+	s := c.log.snapshot()
+	if !slices.Contains(s.Answered, sessions.ItemID(in.Edited.Original)) {
+		return false
+	}
+	same := "\n\n" + said(in.Message) + "\n\n"
+	return !slices.ContainsFunc(s.Messages, func(m sessions.Message) bool {
+		return m.Role == sessions.RoleUser && strings.Contains("\n\n"+m.Text+"\n\n", same)
+	})
+}
+
+// offerRedo offers to answer a message that was changed after it had been answered.
+func (c *conversation) offerRedo(ctx context.Context, in *input) {
+	out, ok := c.g.answer(in, "You changed a message after I had answered it. If you want an answer to the new version, press the button.")
+	if !ok {
+		return
+	}
+	out.id, out.Edited = sessions.RowID(newID()), in.Edited
+	out.Buttons = [][]platforms.Button{{{Label: "Answer again", Data: buttonData(verbRedo, string(out.id))}}}
+	c.end(ctx, in.items(), out)
+}
+
+// deleted takes the removal of a message: one that waits is not answered, and a turn that has nothing else to answer
+// stops.
+func (c *conversation) deleted(ctx context.Context, in *input) {
+	message, ids := in.Deleted.Original, in.items()
+	c.queue = slices.DeleteFunc(c.queue, func(q *input) bool {
+		if !q.is(message) {
+			return false
+		}
+		ids = append(ids, q.items()...)
+		return true
+	})
+	if c.running(message) != nil && len(c.turn.inputs) == 1 {
+		c.turn.cancel(loop.ErrStopped)
+	}
+	c.end(ctx, ids)
+}
+
+// end ends items, with answers or without.
+func (c *conversation) end(ctx context.Context, items []sessions.ItemID, outs ...output) {
+	if err := c.commit(ctx, nil, items, outs...); err != nil {
+		c.g.log.Error("the end of an update could not be written down; trying again", "conversation", c.key, "item", items[0], "error", err)
+		c.torn = true
+	}
+}
+
+// changed introduces a changed message to the model.
+func (in *input) changed() string {
+	switch {
+	case in.Edited == nil:
+		return ""
+	case in.Button != nil:
+		return fmt.Sprintf("[%s changed an earlier message and wants the new version answered. It now reads:]\n", who(in.Message.Sender))
+	default:
+		return fmt.Sprintf("[%s changed the message that you were working on. It now reads:]\n", who(in.Message.Sender))
+	}
+}
