@@ -111,7 +111,7 @@ func (a *answering) stream(resp Response) {
 
 // pieces streams reasoning, text and calls; false if the client went away.
 func (a *answering) pieces(resp Response) bool {
-	a.voice.begin()
+	a.voice.begin(a.usage(resp))
 	for range resp.Alive {
 		a.voice.alive()
 	}

@@ -79,8 +79,8 @@ type chatVoice struct {
 	calls int
 }
 
-func (v *chatVoice) begin() { v.chunk(object{"role": "assistant", "content": ""}, nil) }
-func (v *chatVoice) alive() { v.write(": keep-alive\n\n") }
+func (v *chatVoice) begin(Usage) { v.chunk(object{"role": "assistant", "content": ""}, nil) }
+func (v *chatVoice) alive()      { v.write(": keep-alive\n\n") }
 
 func (v *chatVoice) reason(pieces []string) bool {
 	if v.style != ReasoningSigned {

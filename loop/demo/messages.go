@@ -88,17 +88,17 @@ type cacheControl struct {
 // block is a piece of content, with the fields of all kinds.
 type block struct {
 	Type         string          `json:"type"`
-	Text         *string         `json:"text"`
-	ID           string          `json:"id"`
-	Name         string          `json:"name"`
-	Input        json.RawMessage `json:"input"`
-	ToolUseID    string          `json:"tool_use_id"`
-	Content      blocks          `json:"content"`
-	IsError      bool            `json:"is_error"`
-	Thinking     *string         `json:"thinking"`
-	Signature    string          `json:"signature"`
-	Data         string          `json:"data"`
-	CacheControl *cacheControl   `json:"cache_control"`
+	Text         *string         `json:"text,omitempty"`
+	ID           string          `json:"id,omitempty"`
+	Name         string          `json:"name,omitempty"`
+	Input        json.RawMessage `json:"input,omitempty"`
+	ToolUseID    string          `json:"tool_use_id,omitempty"`
+	Content      blocks          `json:"content,omitempty"`
+	IsError      bool            `json:"is_error,omitempty"`
+	Thinking     *string         `json:"thinking,omitempty"`
+	Signature    string          `json:"signature,omitempty"`
+	Data         string          `json:"data,omitempty"`
+	CacheControl *cacheControl   `json:"cache_control,omitempty"`
 }
 
 // blocks are the pieces of some content, which may be a mere string.

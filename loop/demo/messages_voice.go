@@ -36,8 +36,9 @@ func (v *messagesVoice) message(content []object, stop any, usage object) object
 	}
 }
 
-func (v *messagesVoice) begin() {
-	v.emit("message_start", object{"message": v.message(nil, nil, v.usage(Usage{Input: v.req.Tokens(), Cached: v.known / 4, Output: 1}))})
+func (v *messagesVoice) begin(u Usage) {
+	u.Output = 1 // so far
+	v.emit("message_start", object{"message": v.message(nil, nil, v.usage(u))})
 }
 
 // usage words a usage: the input is what the cache neither knew nor took in.

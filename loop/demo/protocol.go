@@ -20,7 +20,7 @@ type protocol interface {
 // voice words an answer, in the order of its methods. Each method but whole writes events of the stream; those with
 // pieces return false if the client went away meanwhile.
 type voice interface {
-	begin()
+	begin(u Usage)
 	alive() // a sign of life that says nothing
 	reason(pieces []string) bool
 	say(pieces []string) bool

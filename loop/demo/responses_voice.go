@@ -43,7 +43,7 @@ func (v *responsesVoice) response(status string) object {
 	}
 }
 
-func (v *responsesVoice) begin() {
+func (v *responsesVoice) begin(Usage) {
 	v.emit("response.created", object{"response": v.response("in_progress")})
 	v.emit("response.in_progress", object{"response": v.response("in_progress")})
 }

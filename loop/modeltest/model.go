@@ -1,7 +1,8 @@
-// Package modeltest has a scripted loop.Model for tests: each call plays the next Step of a script and is recorded.
+// Package modeltest has a scripted loop.Model for tests, where each call plays the next Step of a script and is recorded,
+// and the contract (Run) that every API mode passes.
 //
-// It is as strict as a provider: a request whose ledger is not valid is refused as a bad request. It starts no
-// goroutine and may be used from any.
+// The scripted model is as strict as a provider: a request whose ledger is not valid is refused as a bad request. It
+// starts no goroutine and may be used from any.
 package modeltest
 
 import (

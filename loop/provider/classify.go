@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -120,60 +121,67 @@ func word(v any) string {
 	return string(raw)
 }
 
-// Phrases by which failures are known where the code says nothing, lower-case. The first two lists are taken from
-// what OpenAI, Anthropic, Gemini, vLLM, llama.cpp, Ollama, OpenRouter, DeepSeek and Mistral answer.
-func tooLongPhrases() []string {
-	return []string{
-		"context_length_exceeded", "context length", "context window", "maximum context", "context size",
-		"prompt is too long", "input is too long", "prompt too long", "request too large", "too many tokens",
-		"input token count", "maximum number of tokens", "exceeds the model's maximum", "reduce the length",
-		"string_above_max_length", "exceed_context_size",
+// evidence is a row of the table by which failures are classified. Its statuses are proof enough, and so are its
+// phrases, where the status is below the bound.
+type evidence struct {
+	class    loop.ErrorClass
+	statuses []int
+	below    int // bound of the statuses with which the phrases count
+	phrases  []string
+}
+
+const (
+	anyStatus  = 1000
+	notFailing = 500          // a failing server may speak of anything
+	inAnswer   = statusOK + 1 // where the status says nothing
+)
+
+// table is what OpenAI, Anthropic, Gemini, vLLM, llama.cpp, Ollama, OpenRouter, DeepSeek and Mistral answer. The first
+// row that fits decides. What the words say goes before what the status says: providers use 400, 413 and 429 alike for a
+// prompt that is too long, and 429 for an empty account. The phrases are lower-case.
+func table() []evidence {
+	return []evidence{
+		{loop.ModelTooLong, []int{http.StatusRequestEntityTooLarge}, notFailing, []string{
+			"context_length_exceeded", "context length", "context window", "maximum context", "context size",
+			"prompt is too long", "input is too long", "prompt too long", "request too large", "too many tokens",
+			"input token count", "maximum number of tokens", "exceeds the model's maximum", "reduce the length",
+			"string_above_max_length", "exceed_context_size", "request_too_large",
+		}},
+		{loop.ModelQuota, []int{http.StatusPaymentRequired}, notFailing, []string{
+			"insufficient_quota", "insufficient balance", "insufficient credits", "exceeded your current quota",
+			"billing_hard_limit", "billing hard limit", "billing_error", "credit balance", "out of credits", "payment required",
+		}},
+		{loop.ModelFiltered, nil, notFailing, []string{
+			"content_filter", "content_policy_violation", "content management policy", "content filtering policy",
+			"safety system", "violating our usage policy",
+		}},
+		{loop.ModelRateLimited, []int{http.StatusTooManyRequests}, anyStatus, []string{
+			"rate_limit", "rate limit", "resource_exhausted",
+		}},
+		{loop.ModelAuth, []int{http.StatusUnauthorized, http.StatusForbidden}, inAnswer, []string{
+			"invalid_api_key", "authentication", "permission_error",
+		}},
+		{loop.ModelNetwork, []int{http.StatusRequestTimeout}, 0, nil},
+		{loop.ModelOverloaded, []int{http.StatusConflict, http.StatusTooEarly}, anyStatus, []string{
+			"overloaded", "server_error", "api_error",
+		}},
+		{loop.ModelBadRequest, nil, inAnswer, []string{
+			"invalid_request", "invalid_prompt", "not_found_error", "invalid_encrypted_content",
+		}},
 	}
 }
 
-func quotaPhrases() []string {
-	return []string{
-		"insufficient_quota", "insufficient balance", "insufficient credits", "exceeded your current quota",
-		"billing_hard_limit", "billing hard limit", "credit balance", "out of credits", "payment required",
-	}
-}
-
-func filterPhrases() []string {
-	return []string{"content_filter", "content_policy_violation", "content management policy", "safety system"}
-}
-
-// class says what a complaint means for the loop. What the words say goes before what the status says: providers use
-// 400, 413 and 429 alike for a prompt that is too long, and 429 for an empty account.
+// class says what a complaint means for the loop.
 func (c complaint) class(status int) loop.ErrorClass {
 	said := strings.ToLower(c.Message + " " + c.Type + " " + c.Code)
-	says := func(phrases ...string) bool {
-		for _, p := range phrases {
-			if strings.Contains(said, p) {
-				return true
-			}
+	says := func(phrase string) bool { return strings.Contains(said, phrase) }
+	for _, e := range table() {
+		if slices.Contains(e.statuses, status) || status < e.below && slices.ContainsFunc(e.phrases, says) {
+			return e.class
 		}
-		return false
 	}
-	refusal := status < 500
-	switch {
-	case status == http.StatusRequestEntityTooLarge, refusal && says(tooLongPhrases()...):
-		return loop.ModelTooLong
-	case status == http.StatusPaymentRequired, refusal && says(quotaPhrases()...):
-		return loop.ModelQuota
-	case refusal && says(filterPhrases()...):
-		return loop.ModelFiltered
-	case status == http.StatusTooManyRequests, says("rate_limit", "rate limit", "resource_exhausted"):
-		return loop.ModelRateLimited
-	case status == http.StatusUnauthorized, status == http.StatusForbidden,
-		status == statusOK && says("invalid_api_key", "authentication", "permission_error"):
-		return loop.ModelAuth
-	case status == http.StatusRequestTimeout:
-		return loop.ModelNetwork
-	case status >= 500, status == http.StatusConflict, status == http.StatusTooEarly,
-		says("overloaded", "server_error", "api_error"):
+	if status >= 500 || status == statusOK { // in an answer: it broke off in the middle and does not say why
 		return loop.ModelOverloaded
-	case status == statusOK && !says("invalid_request"):
-		return loop.ModelOverloaded // it broke off in the middle and does not say why
 	}
 	return loop.ModelBadRequest
 }

@@ -147,7 +147,8 @@ type Part struct {
 	Opaque json.RawMessage
 }
 
-// Parts takes an assistant message apart, in the order in which the model wrote it, as far as that is known.
+// Parts takes an assistant message apart, in the order in which the model wrote it, as far as that is known. Reasoning
+// that nothing follows any more is left out: providers refuse it.
 func Parts(m sessions.Message) []Part {
 	var parts []Part
 	texts, calls := 0, 0
@@ -157,7 +158,9 @@ func Parts(m sessions.Message) []Part {
 			text--
 		}
 		if text > texts {
-			parts = append(parts, Part{Text: m.Text[texts:text]})
+			if piece := m.Text[texts:text]; strings.TrimSpace(piece) != "" {
+				parts = append(parts, Part{Text: piece})
+			}
 			texts = text
 		}
 		for ; calls < call; calls++ {
@@ -169,5 +172,8 @@ func Parts(m sessions.Message) []Part {
 		parts = append(parts, Part{Opaque: o.Data})
 	}
 	upTo(len(m.Text), len(m.ToolCalls))
+	for len(parts) > 0 && parts[len(parts)-1].Opaque != nil {
+		parts = parts[:len(parts)-1]
+	}
 	return parts
 }
