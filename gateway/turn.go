@@ -91,14 +91,10 @@ func (t *turn) run() turnEnd {
 	return t.loop()
 }
 
-// slot waits for a worker. A turn that is open in the log needs one even to be closed, so only the end of the program
-// makes it give up.
+// slot waits for a worker. A turn that is open in the log has to be closed even if it was cancelled meanwhile, which takes
+// no worker; only the end of the program leaves it open.
 func (t *turn) slot() bool {
-	ctx := t.ctx
-	if t.resumed {
-		ctx = t.c.g.ctx
-	}
-	return t.regain(ctx) == nil
+	return t.regain(t.ctx) == nil || t.resumed && context.Cause(t.ctx) != loop.ErrParked
 }
 
 // regain takes a worker's slot, and release gives it back; a turn that waits long for a person has none meanwhile.
