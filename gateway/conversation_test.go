@@ -281,3 +281,121 @@ func TestStopWhileSending(t *testing.T) {
 		chat.want(t, 1, "If it is missing")
 	})
 }
+
+// TestStopOfAResumedTurn: a turn that waits for a worker after a restart is stopped at once, although all are busy.
+func TestStopOfAResumedTurn(t *testing.T) {
+	for range 8 { // which of the two gets the worker is chance
+		inBubble(t, func(b *bench, chat *fakeChat) {
+			b.start()
+			chat.say("alice", "e1", "m1 slow")
+			chat.say("bob", "e2", "m2 slow")
+			time.Sleep(time.Second)
+			if err := b.stop(); err != nil {
+				t.Error(err)
+			}
+			b.cfg.Workers = 1
+			b.start()
+			time.Sleep(time.Second)
+			chat.say("alice", "e3", "/stop")
+			time.Sleep(time.Second)
+			chat.want(t, 1, "Stopped. Send")
+			time.Sleep(time.Minute)
+			if n := chat.count("bob", "re: m2."); n != 1 {
+				t.Errorf("bob was answered %d times", n)
+			}
+		})
+	}
+}
+
+// TestManyMessages: whoever sends hundreds of messages is told which were not taken; nobody else waits for him.
+func TestManyMessages(t *testing.T) {
+	inBubble(t, func(b *bench, chat *fakeChat) {
+		b.cfg.Workers = 2
+		b.start()
+		for i := range 500 {
+			chat.say("alice", fmt.Sprint("a", i), fmt.Sprintf("m%d slow", i))
+		}
+		chat.say("bob", "b1", "m1000")
+		time.Sleep(time.Second)
+		if n := chat.count("bob", "re: m1000."); n != 1 {
+			t.Errorf("bob was answered %d times", n)
+		}
+		time.Sleep(time.Hour)
+		if answered, refused := chat.count("alice", "re: m"), chat.count("alice", "I did not take this one"); answered+refused != 500 {
+			t.Errorf("%d were answered and %d refused", answered, refused)
+		}
+	})
+}
+
+// TestDeadPlatform: a platform that only the operator can cure harms no other, and what it was to say waits for the cure.
+func TestDeadPlatform(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		chat, dead := newFakeChat("test"), newFakeChat("dead")
+		b := newBench(t, memory.New(), chat, dead)
+		b.start()
+		dead.setSpoil(func(call string, _ platforms.Outgoing) error {
+			return &platforms.Error{Class: platforms.Fatal, Op: "test " + call}
+		})
+		dead.say("alice", "e1", "m1 slow")
+		dead.fail(&platforms.Error{Class: platforms.Fatal, Op: "test run"})
+		chat.say("alice", "e2", "m2 tool")
+		time.Sleep(time.Minute)
+		chat.want(t, 1, "re: m2.")
+		if err := b.stop(); err != nil {
+			t.Error(err)
+		}
+		dead.setSpoil(nil)
+		b.start()
+		time.Sleep(2 * time.Minute)
+		dead.want(t, 1, "re: m1.")
+		if err := b.stop(); err != nil {
+			t.Error(err)
+		}
+		b.check()
+	})
+}
+
+// TestRefusedByAll: a platform that refuses every call for minutes gets everything in the end, in order and once.
+func TestRefusedByAll(t *testing.T) {
+	inBubble(t, func(b *bench, chat *fakeChat) {
+		until := time.Now().Add(5 * time.Minute)
+		chat.setSpoil(func(call string, _ platforms.Outgoing) error {
+			if time.Now().Before(until) {
+				return &platforms.Error{Class: platforms.RateLimited, Op: "test " + call, Wait: 7 * time.Second}
+			}
+			return nil
+		})
+		b.start()
+		for i, text := range []string{"m0 tool", "m1 parts", "/status", "m2 ask"} {
+			chat.say("alice", fmt.Sprint("e", i), text)
+		}
+		time.Sleep(time.Hour)
+		for _, text := range []string{"re: m0.", "re: m1.", "part two", "part three", "Busy mode", "re: m2."} {
+			chat.want(t, 1, text)
+		}
+	})
+}
+
+// TestPromptStaysTheSame: within a session every model call begins with the same bytes, across restarts too.
+func TestPromptStaysTheSame(t *testing.T) {
+	inBubble(t, func(b *bench, chat *fakeChat) {
+		for i := range 4 {
+			b.start()
+			chat.say("alice", fmt.Sprint("e", i), fmt.Sprintf("m%d tool", i))
+			time.Sleep(26 * time.Hour)
+			if err := b.stop(); err != nil {
+				t.Error(err)
+			}
+		}
+		if n := b.model.promptsSeen(); n != 1 {
+			t.Errorf("there were %d prompts", n)
+		}
+		b.start()
+		chat.say("alice", "f1", "/new")
+		chat.say("alice", "f2", "m9")
+		time.Sleep(time.Minute)
+		if n := b.model.promptsSeen(); n != 2 {
+			t.Errorf("there were %d prompts after the reset", n)
+		}
+	})
+}

@@ -113,7 +113,7 @@ func judge(p sessions.Part, id string, err error) sessions.Part {
 	p.Error = err.Error()
 	switch platforms.ClassOf(err) {
 	case platforms.OutcomeUnknown:
-	case platforms.RateLimited, platforms.Transient:
+	case platforms.RateLimited, platforms.Transient, platforms.Fatal: // what the operator can cure is not lost
 		p.State = sessions.Queued
 		p.NotBefore = time.Now().Add(max(platforms.WaitOf(err), backoff(p.Attempts)))
 		if !p.Resent {

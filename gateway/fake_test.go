@@ -33,6 +33,7 @@ type fakeChat struct {
 	ctx     context.Context
 	arrived chan struct{} // closed once Run has been called
 	said    sync.WaitGroup
+	broken  chan error
 	next    int
 }
 
@@ -43,7 +44,7 @@ type fakePost struct {
 }
 
 func newFakeChat(name platforms.Name) *fakeChat {
-	return &fakeChat{name: name, arrived: make(chan struct{})}
+	return &fakeChat{name: name, arrived: make(chan struct{}), broken: make(chan error, 1)}
 }
 
 func (f *fakeChat) Name() platforms.Name { return f.name }
@@ -53,13 +54,20 @@ func (f *fakeChat) Run(ctx context.Context, sink platforms.Sink) error {
 	f.sink, f.ctx = sink, ctx
 	close(f.arrived)
 	f.mu.Unlock()
-	<-ctx.Done()
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-f.broken:
+	}
 	f.said.Wait()
 	f.mu.Lock()
 	f.arrived = make(chan struct{})
 	f.mu.Unlock()
-	return nil
+	return err
 }
+
+// fail ends Run.
+func (f *fakeChat) fail(err error) { f.broken <- err }
 
 func (f *fakeChat) Send(_ context.Context, to platforms.Address, out platforms.Outgoing) (string, error) {
 	if err := f.spoiled("send", out); err != nil {
@@ -198,10 +206,11 @@ func (f *fakeChat) String() string {
 // echoModel answers every message with the names (m1, m2 ...) that stand in it. "tool" makes it call one first, "slow"
 // take its time, "ask" call one that needs permission, "parts" answer in three parts.
 type echoModel struct {
-	mu    sync.Mutex
-	begun time.Time
-	calls map[string]int           // by the newest user message
-	at    map[string]time.Duration // when the model first read a name
+	mu      sync.Mutex
+	begun   time.Time
+	calls   map[string]int           // by the newest user message
+	prompts map[string]bool          // system prompts and tool declarations
+	at      map[string]time.Duration // when the model first read a name
 }
 
 var messageName = regexp.MustCompile(`\bm\d+\b`)
@@ -222,10 +231,8 @@ func (m *echoModel) Call(ctx context.Context, req loop.Request, _ func(string)) 
 		}
 	}
 	m.mu.Lock()
-	if m.calls == nil {
-		m.calls = map[string]int{}
-	}
 	m.calls[newest]++
+	m.prompts[req.System+string(req.Tools)] = true
 	for _, name := range messageName.FindAllString(newest, -1) {
 		if _, ok := m.at[name]; !ok {
 			m.at[name] = time.Since(m.begun)
@@ -265,6 +272,13 @@ func (m *echoModel) asked() []string {
 	return slices.Collect(maps.Keys(m.calls))
 }
 
+// promptsSeen is how many different system prompts and tool declarations the model has read.
+func (m *echoModel) promptsSeen() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.prompts)
+}
+
 // forget makes asked begin anew.
 func (m *echoModel) forget() {
 	m.mu.Lock()
@@ -287,7 +301,10 @@ type bench struct {
 
 func newBench(t *testing.T, store sessions.Store, chats ...*fakeChat) *bench {
 	t.Helper()
-	b := &bench{t: t, store: store, chats: chats, model: &echoModel{begun: time.Now(), at: map[string]time.Duration{}}, log: &logBuffer{}}
+	b := &bench{t: t, store: store, chats: chats, log: &logBuffer{}}
+	b.model = &echoModel{
+		begun: time.Now(), calls: map[string]int{}, prompts: map[string]bool{}, at: map[string]time.Duration{},
+	}
 	b.cfg = gateway.Config{
 		Access: gateway.Access{Users: map[platforms.Name][]string{}}, Workers: 4, Busy: gateway.Queue,
 		Window: 128_000, MaxOutput: 1000, CompressAt: 0.85, Progress: gateway.ProgressAll,
