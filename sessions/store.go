@@ -2,10 +2,11 @@
 // outbox of messages to be delivered, and the one contract, Store, through which all of it is written.
 //
 // A conversation is an append-only log of Records under a Key; a Session is the fold of its entries since the last
-// reset. Three families of commits exist, each one atomic and each with its own precondition, so that every commit can
+// reset. Four families of commits exist, each one atomic and each with its own precondition, so that every commit can
 // be one transaction of a file or one publish to a stream: Accept (an item that was not seen), Append (a record at the
-// expected revision, by the current owner), Mark (a part of an outbox row in the expected state). Inbox, outbox and
-// whatever else is looked up are projections of these.
+// expected revision, by the current owner), Mark (a part of an outbox row in the expected state), Set (a value that
+// belongs to no conversation and replaces the one before). Inbox, outbox and whatever else is looked up are projections
+// of these.
 //
 // Commits of one key, one item and one row are ordered by their preconditions; otherwise concurrent commits have no
 // order. The package starts no goroutine; engines may, and Close waits for them. The package knows no platform, no
@@ -23,13 +24,13 @@ import (
 var (
 	ErrSeen   = errors.New("item was accepted before")
 	ErrStale  = errors.New("not the owner any more, or the log has moved on")
-	ErrState  = errors.New("row is not in the expected state")
+	ErrState  = errors.New("row or value is not in the expected state")
 	ErrInUse  = errors.New("database is in use; is another instance running?")
 	ErrFormat = errors.New("database has a format that this version does not know")
 	ErrClosed = errors.New("store is closed")
 )
 
-// Commit is one atomic change. The set is closed: Accept, Append, Mark.
+// Commit is one atomic change. The set is closed: Accept, Append, Mark, Set.
 type Commit interface{ commit() }
 
 // Accept puts an item into the inbox. Precondition: its ID was never accepted, as far as the store remembers
@@ -55,9 +56,17 @@ type Mark struct {
 	To   Part
 }
 
+// Set replaces a small value that is kept by name: what the whole program has to remember and no conversation does. An
+// empty Value is none. Precondition: the value is Was. Fails with ErrState.
+type Set struct {
+	Name       string
+	Was, Value []byte
+}
+
 func (Accept) commit() {}
 func (Append) commit() {}
 func (Mark) commit()   {}
+func (Set) commit()    {}
 
 // Lease says who may append to a key. A newer lease of the same key makes all older ones stale.
 type Lease struct {
@@ -104,10 +113,13 @@ type Store interface {
 	// Row returns one row, ErrState if it is not known.
 	Row(ctx context.Context, id RowID) (Row, error)
 
+	// Value returns the value of that name, empty if there is none.
+	Value(ctx context.Context, name string) ([]byte, error)
+
 	// Prune forgets consumed items and done rows from before the given time and returns how many it forgot. An item's
 	// time is Record.At of the record that consumed it, a row's that of the record that it came with. A forgotten item
-	// could be accepted again, so the time must lie further back than any platform repeats an event. The log itself is
-	// never pruned.
+	// could be accepted again, so the time must lie further back than any platform repeats an event. The log itself
+	// and the values are never pruned.
 	Prune(ctx context.Context, before time.Time) (int, error)
 
 	// Close waits for running commits, releases everything, and makes all later calls fail with ErrClosed; iterators

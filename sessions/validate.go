@@ -30,6 +30,11 @@ func Validate(c Commit) error {
 			return fmt.Errorf("mark: %w", err)
 		}
 		return nil
+	case Set:
+		if err := checkName("name", c.Name); err != nil {
+			return fmt.Errorf("set: %w", err)
+		}
+		return nil
 	}
 	return fmt.Errorf("commit of type %T is not known", c)
 }

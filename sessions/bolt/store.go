@@ -27,6 +27,7 @@
 //	rows         row id → the row with the state of its parts, as JSON
 //	undelivered  sequence → row id: the rows that are not done, which is also the order within each lane
 //	delivered    time, row id → nothing: what to forget first
+//	values       name → the value
 //
 // Leases are kept in memory: the file's lock makes this process the only one. Their epochs begin with the number in
 // "opened", so that a lease from before a restart matches none of now.
@@ -67,6 +68,7 @@ var (
 	rowsBucket        = []byte("rows")
 	undeliveredBucket = []byte("undelivered")
 	deliveredBucket   = []byte("delivered")
+	valuesBucket      = []byte("values")
 
 	formatKey = []byte("format")
 	openedKey = []byte("opened")
@@ -145,7 +147,7 @@ func prepare(db *bbolt.DB) (opened uint64, err error) {
 	err = db.Update(func(tx *bbolt.Tx) error {
 		for _, name := range [][]byte{
 			metaBucket, recordsBucket, headsBucket, itemsBucket, waitingBucket, seenBucket, consumedBucket,
-			rowsBucket, undeliveredBucket, deliveredBucket,
+			rowsBucket, undeliveredBucket, deliveredBucket, valuesBucket,
 		} {
 			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
 				return fmt.Errorf("make bucket %s: %w", name, err)
@@ -218,6 +220,11 @@ func (s *Store) Commit(ctx context.Context, c sessions.Commit) (sessions.Revisio
 	case sessions.Mark:
 		if err := s.do(ctx, &mark{Mark: c}); err != nil {
 			return 0, fmt.Errorf("mark part %d of row %s from %s: %w", c.Part, c.Row, c.From, err)
+		}
+		return 0, nil
+	case sessions.Set:
+		if err := s.do(ctx, &set{Set: c}); err != nil {
+			return 0, fmt.Errorf("set %s: %w", c.Name, err)
 		}
 		return 0, nil
 	}

@@ -21,6 +21,8 @@ func (s *Store) Commit(ctx context.Context, c sessions.Commit) (sessions.Revisio
 		return s.append(ctx, c)
 	case sessions.Mark:
 		return 0, s.mark(ctx, c)
+	case sessions.Set:
+		return 0, s.set(ctx, c)
 	}
 	panic("unreachable: Validate knows all commits")
 }
@@ -100,6 +102,18 @@ func (s *Store) mark(ctx context.Context, m sessions.Mark) error {
 		return fmt.Errorf("mark part %d of row %s from %s: %w", m.Part, m.Row, m.From, sessions.ErrState)
 	}
 	r.Parts[m.Part] = m.To
+	return nil
+}
+
+func (s *Store) set(ctx context.Context, c sessions.Set) error {
+	if err := s.lock(ctx); err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	if !bytes.Equal(s.values[c.Name], c.Was) {
+		return fmt.Errorf("set %s: %w", c.Name, sessions.ErrState)
+	}
+	s.values[c.Name] = bytes.Clone(c.Value)
 	return nil
 }
 

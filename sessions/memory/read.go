@@ -86,6 +86,15 @@ func (s *Store) Row(ctx context.Context, id sessions.RowID) (sessions.Row, error
 	return cloneRow(r.Row), nil
 }
 
+// Value implements sessions.Store.
+func (s *Store) Value(ctx context.Context, name string) ([]byte, error) {
+	if err := s.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	return bytes.Clone(s.values[name]), nil
+}
+
 // pendingOf returns copies of the pending items that are wanted, in the order of acceptance. The mutex is held.
 func (s *Store) pendingOf(want func(*item) bool) []sessions.PendingItem {
 	var found []*item

@@ -25,6 +25,7 @@ type Store struct {
 	pending  map[sessions.ItemID]*item
 	consumed map[sessions.ItemID]time.Time // when, by the record that consumed it
 	rows     map[sessions.RowID]*row
+	values   map[string][]byte
 }
 
 // log is what is there of one key.
@@ -57,6 +58,7 @@ func New() *Store {
 		pending:  make(map[sessions.ItemID]*item),
 		consumed: make(map[sessions.ItemID]time.Time),
 		rows:     make(map[sessions.RowID]*row),
+		values:   make(map[string][]byte),
 	}
 }
 

@@ -15,6 +15,7 @@ type message struct {
 	Item   *sessions.Item  `json:"item,omitempty"`
 	Mark   *sessions.Mark  `json:"mark,omitempty"`
 	Forget *forget         `json:"forget,omitempty"`
+	Value  *value          `json:"value,omitempty"`
 }
 
 // lease gives the conversation to its owner; its epoch is the sequence of the message. Released
@@ -30,6 +31,15 @@ type forget struct {
 	Row  sessions.RowID  `json:"row,omitempty"`
 }
 
+// value is what a name stands for from now on. It replaces all earlier messages of its subject.
+type value struct {
+	Name string `json:"name"`
+	Data []byte `json:"data"`
+}
+
+// replaces tells whether the earlier messages of the subject are of no use any more.
+func (m message) replaces() bool { return m.Forget != nil || m.Value != nil }
+
 // subjects builds the subjects of a stream.
 type subjects struct{ name string }
 
@@ -37,6 +47,8 @@ func (s subjects) all() string                    { return s.name + ".>" }
 func (s subjects) item(id sessions.ItemID) string { return s.name + ".item." + token(string(id)) }
 func (s subjects) log(key sessions.Key) string    { return s.name + ".log." + token(string(key)) }
 func (s subjects) row(id sessions.RowID) string   { return s.name + ".row." + token(string(id)) }
+
+func (s subjects) value(name string) string { return s.name + ".value." + token(name) }
 
 // token makes any name a part of a subject.
 func token(name string) string { return base64.RawURLEncoding.EncodeToString([]byte(name)) }

@@ -28,7 +28,7 @@ func (s *Store) publish(ctx context.Context, subject string, m message, check fu
 		}
 		if err == nil {
 			var seq uint64
-			if seq, err = s.send(ctx, subject, m.Forget != nil, data, last); err == nil {
+			if seq, err = s.send(ctx, subject, m.replaces(), data, last); err == nil {
 				return seq, s.wait(ctx, seq)
 			}
 			if !moved(err) {

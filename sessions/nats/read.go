@@ -69,6 +69,15 @@ func (s *Store) Row(ctx context.Context, id sessions.RowID) (sessions.Row, error
 	return found[0], nil
 }
 
+// Value implements sessions.Store.
+func (s *Store) Value(ctx context.Context, name string) ([]byte, error) {
+	found, err := look(ctx, s, func(st *state) [][]byte { return [][]byte{slices.Clone(st.values[name])} })
+	if err != nil {
+		return nil, fmt.Errorf("value %s: %w", name, err)
+	}
+	return found[0], nil
+}
+
 // look catches up with the stream and returns what take makes of the state.
 func look[T any](ctx context.Context, s *Store, take func(*state) []T) ([]T, error) {
 	if err := s.begin(ctx); err != nil {

@@ -1,6 +1,7 @@
 package nats
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -18,6 +19,7 @@ type state struct {
 	pending  map[sessions.ItemID]*item
 	consumed map[sessions.ItemID]time.Time // when, by the record that consumed it
 	rows     map[sessions.RowID]*row
+	values   map[string][]byte
 }
 
 // head is where a log ends, and where folding it can begin.
@@ -43,6 +45,7 @@ func newState() *state {
 		pending:  make(map[sessions.ItemID]*item),
 		consumed: make(map[sessions.ItemID]time.Time),
 		rows:     make(map[sessions.RowID]*row),
+		values:   make(map[string][]byte),
 	}
 }
 
@@ -70,6 +73,8 @@ func (s *state) apply(subject string, seq uint64, m message) error {
 	case m.Forget != nil:
 		delete(s.consumed, m.Forget.Item)
 		delete(s.rows, m.Forget.Row)
+	case m.Value != nil:
+		s.values[m.Value.Name] = m.Value.Data
 	default:
 		return fmt.Errorf("message %d is of no known kind (written by a newer version?)", seq)
 	}
@@ -129,6 +134,15 @@ func markable(c sessions.Mark) func(*state) error {
 	return func(s *state) error {
 		r := s.rows[c.Row]
 		if r == nil || c.Part < 0 || c.Part >= len(r.Parts) || r.Parts[c.Part].State != c.From {
+			return sessions.ErrState
+		}
+		return nil
+	}
+}
+
+func settable(c sessions.Set) func(*state) error {
+	return func(s *state) error {
+		if !bytes.Equal(s.values[c.Name], c.Was) {
 			return sessions.ErrState
 		}
 		return nil

@@ -8,6 +8,7 @@
 //	NAME.item.ID    an item, expected to be the first message of its subject; later that it is forgotten
 //	NAME.log.KEY    the records of a conversation, and its leases: when they are given and released
 //	NAME.row.ID     the marks of an outbox row; later that it is forgotten
+//	NAME.value.ID   a value; each replaces the one before
 //
 // ID and KEY are in base64url. A record's revision is its sequence, and so is a lease's epoch. As leases stand on the
 // conversation's subject, a new one moves its last sequence, and the server itself refuses what an older owner
@@ -145,6 +146,12 @@ func (s *Store) Commit(ctx context.Context, c sessions.Commit) (sessions.Revisio
 	case sessions.Mark:
 		if _, err := s.publish(ctx, s.subjects.row(c.Row), message{Mark: &c}, markable(c)); err != nil {
 			return 0, fmt.Errorf("mark part %d of row %s from %s: %w", c.Part, c.Row, c.From, err)
+		}
+		return 0, nil
+	case sessions.Set:
+		m := message{Value: &value{Name: c.Name, Data: c.Value}}
+		if _, err := s.publish(ctx, s.subjects.value(c.Name), m, settable(c)); err != nil {
+			return 0, fmt.Errorf("set %s: %w", c.Name, err)
 		}
 		return 0, nil
 	}

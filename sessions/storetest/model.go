@@ -25,6 +25,7 @@ func againstModel(t *testing.T, open func(t *testing.T) Harness) {
 			last:   make(map[sessions.Key]sessions.Revision),
 			log:    make(map[sessions.Key][]sessions.Record),
 			gone:   make(map[sessions.ItemID]time.Time),
+			values: make(map[string]string),
 		}
 		defer func() { closeStore(rt, m.store) }()
 		rt.Repeat(map[string]func(*rapid.T){
@@ -33,6 +34,7 @@ func againstModel(t *testing.T, open func(t *testing.T) Harness) {
 			"release": m.release,
 			"append":  m.append,
 			"mark":    m.mark,
+			"set":     m.set,
 			"prune":   m.prune,
 			"reopen":  m.reopen,
 			"read":    m.check,
@@ -55,6 +57,7 @@ type machine struct {
 	gone    map[sessions.ItemID]time.Time // consumed
 	rows    []modelRow                    // in the order of their commits
 	made    int                           // rows so far
+	values  map[string]string
 }
 
 type modelRow struct {
@@ -208,6 +211,18 @@ func (m *machine) mark(t *rapid.T) {
 	m.rows[i].Parts[c.Part] = c.To
 }
 
+func (m *machine) set(t *rapid.T) {
+	some := rapid.SampledFrom([]string{"", "x", "y"})
+	name := rapid.SampledFrom([]string{"n1", "n2"}).Draw(t, "name")
+	c := setting(name, some.Draw(t, "was"), some.Draw(t, "value"))
+	if string(c.Was) != m.values[name] {
+		wantErr(t, m.store, c, sessions.ErrState)
+		return
+	}
+	commit(t, m.store, c)
+	m.values[name] = string(c.Value)
+}
+
 func (m *machine) prune(t *rapid.T) {
 	before := someTime.Draw(t, "before")
 	known := len(m.gone) + len(m.rows)
@@ -256,6 +271,9 @@ func (m *machine) check(t *rapid.T) {
 			t.Fatalf("row %s: %v", r.ID, err)
 		}
 		diff(t, "row", got, r.Row)
+	}
+	for name, value := range m.values {
+		wantValue(t, m.store, name, value)
 	}
 	got := readEverything(t, m.store)
 	byLane := func(a, b sessions.Row) int { return strings.Compare(a.Lane, b.Lane) }
