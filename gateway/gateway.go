@@ -238,7 +238,9 @@ func (g *Gateway) registerCommands(ctx context.Context, name platforms.Name, r p
 		if err == nil || ctx.Err() != nil {
 			return
 		}
-		g.log.Warn("the command menu could not be filled", "platform", name, "error", err)
+		if n == 1 {
+			g.log.Warn("the command menu could not be filled; trying again", "platform", name, "error", err)
+		}
 		switch platforms.ClassOf(err) {
 		case platforms.RateLimited, platforms.Transient, platforms.OutcomeUnknown:
 		default:

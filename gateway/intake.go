@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/talaria-agent/talaria/platforms"
+	"github.com/talaria-agent/talaria/platforms/markup"
 	"github.com/talaria-agent/talaria/sessions"
 )
 
@@ -113,7 +114,7 @@ func (g *Gateway) accept(ctx context.Context, key sessions.Key, id string, in in
 // acknowledgement.
 func (g *Gateway) nativeCommand(ctx context.Context, c *platforms.CommandInvoked) (platforms.Receipt, error) {
 	if d := g.cfg.Access.Decide(c.Origin); !d.Admitted {
-		return platforms.Receipt{Note: refusal(c.Sender, c.Address.Platform)}, nil
+		return platforms.Receipt{Note: markup.Plain(refusal(c.Sender, c.Address.Platform))}, nil
 	}
 	if c.Kind == platforms.Thread && c.Address.Thread == "" {
 		return platforms.Receipt{Note: "Commands work inside a thread. Open the thread and write !" + c.Name + " there."}, nil

@@ -161,7 +161,7 @@ func heading(r loop.EndReason) string {
 	case loop.EndStopped:
 		return "⏹ Stopped"
 	case loop.EndSuperseded:
-		return "↪️ Interrupted by your new message"
+		return "↪️ Interrupted by a new message"
 	case loop.EndModelFailed, loop.EndEmpty, loop.EndInternal:
 		return "⚠️ Failed"
 	default:

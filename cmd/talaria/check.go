@@ -43,7 +43,7 @@ func check(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	bad := checkTokens(ctx, adapters, newRedactor(cfg.secrets()...), stdout)
 	access := cfg.access()
 	for _, a := range adapters {
-		fmt.Fprintf(stdout, "access    %s: %d users, %d chats, %d admins\n", a.Name(),
+		fmt.Fprintf(stdout, "access    %s: users %d, chats %d, admins %d\n", a.Name(),
 			len(access.Users[a.Name()]), len(access.Chats[a.Name()]), len(access.Admins[a.Name()]))
 	}
 	if bad || cfg.Model.Name == "" {

@@ -176,16 +176,18 @@ func loadConfig(path string, getenv func(string) string) (cfg Config, warnings [
 		return cfg, nil, fmt.Errorf("config: %w", err)
 	}
 	fromEnvironment(&cfg, getenv)
+	users, problems := environmentUsers(getenv)
 	guessed, err := cfg.fitModel()
 	if err != nil {
 		return cfg, nil, err
 	}
-	if problems := validate(&cfg); len(problems) > 0 {
+	if problems = append(problems, validate(&cfg)...); len(problems) > 0 {
 		for i, p := range problems {
 			problems[i] = locate(path, p)
 		}
 		return cfg, nil, errors.New(strings.Join(problems, "\n"))
 	}
+	cfg.Access.Users = append(cfg.Access.Users, users...)
 	warnings = warn(&cfg)
 	if guessed {
 		warnings = append(warnings, fmt.Sprintf("model.window is not set and nothing is known of the model; assuming %d tokens", defaultWindow))
@@ -304,11 +306,6 @@ func fromEnvironment(cfg *Config, getenv func(string) string) {
 	fill(&cfg.HTTP.Listen, "TALARIA_HTTP_LISTEN")
 	if url := getenv("OPENAI_BASE_URL"); url != "" && cfg.Model.BaseURL == defaultConfig().Model.BaseURL {
 		cfg.Model.BaseURL = url
-	}
-	for id := range strings.SplitSeq(getenv("TALARIA_ALLOWED_USERS"), ",") {
-		if id = strings.TrimSpace(id); id != "" {
-			cfg.Access.Users = append(cfg.Access.Users, id)
-		}
 	}
 }
 

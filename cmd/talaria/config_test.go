@@ -74,8 +74,10 @@ func TestConfigErrors(t *testing.T) {
 		{"an unknown choice", "[gateway]\nbusy = \"panic\"\n", `gateway.busy: "panic" is not one of interrupt, queue`},
 		{"a bad address", "[model]\nbase_url = \"localhost:80\"\n", "model.base_url"},
 		{"a blank entry", "[access.telegram]\nusers = [\" \"]\n", ":2: access.telegram.users: it has a blank entry"},
-		{"a name instead of an id", "[access.telegram]\nusers = [\"@alice\"]\n", "names can change hands"},
+		{"a name instead of an id", "[access.telegram]\nusers = [\"@alice\"]\n", "names do not count"},
 		{"an entry without platform", "[access]\nusers = [\"123\"]\n", `"123" must name the platform`},
+		{"a name on Slack", "[access.slack]\nchats = [\"#general\"]\n", ":2: access.slack.chats: \"#general\" is no id of slack"},
+		{"everybody without a platform", "[access]\nusers = [\"*\"]\n", "telegram:*"},
 		{"everybody an admin", "[access.slack]\nadmins = [\"*\"]\n", "would make everybody an admin"},
 		{"the anonymous admin", "[access.telegram]\nadmins = [\"1087968824\"]\n", "anonymous"},
 		{"half of Slack's tokens", "[platforms.slack]\nbot_token = \"xoxb-1\"\n", "Slack needs both tokens"},
@@ -92,6 +94,9 @@ func TestConfigErrors(t *testing.T) {
 				t.Errorf("error is %v, want %q in it", err, test.want)
 			}
 		})
+	}
+	if _, _, err := loadConfig("", env("TALARIA_ALLOWED_USERS", "telegram:@iris")); err == nil || !strings.Contains(err.Error(), "TALARIA_ALLOWED_USERS") {
+		t.Errorf("a name in TALARIA_ALLOWED_USERS gives %v", err)
 	}
 	if _, _, err := loadConfig("/nope/config.toml", env()); err == nil {
 		t.Error("a config file that is not there is no error")

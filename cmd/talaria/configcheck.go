@@ -15,7 +15,6 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"github.com/talaria-agent/talaria/gateway"
-	"github.com/talaria-agent/talaria/platforms"
 )
 
 // checker collects what is wrong with a config, each problem beginning with the key that it is about.
@@ -51,6 +50,8 @@ func validate(cfg *Config) []string {
 	c := &checker{}
 	if strings.TrimSpace(cfg.DataDir) == "" {
 		c.add("data_dir", "it must not be empty")
+	} else if info, err := os.Stat(cfg.DataDir); err == nil && !info.IsDir() {
+		c.add("data_dir", "%s is a file, not a folder", cfg.DataDir)
 	}
 	modes := slices.Sorted(maps.Keys(apiModes))
 	c.oneOf("model.api", cfg.Model.API, modes...)
@@ -122,64 +123,19 @@ func validatePlatforms(c *checker, p *PlatformsConfig) {
 	}
 }
 
-func validateAccess(c *checker, a *AccessConfig) {
-	names := []string{string(platforms.Telegram), string(platforms.Slack), string(platforms.Discord)}
-	for key, list := range map[string][]string{"access.users": a.Users, "access.chats": a.Chats, "access.admins": a.Admins} {
-		for _, entry := range list {
-			p, id, ok := strings.Cut(entry, ":")
-			if !ok || strings.TrimSpace(id) == "" || !slices.Contains(names, p) {
-				c.add(key, "%q must name the platform and the id, like \"telegram:123\"", entry)
-			}
-		}
-	}
-	for key, list := range map[string][]string{
-		"access.telegram.users": a.Telegram.Users, "access.telegram.chats": a.Telegram.Chats, "access.telegram.admins": a.Telegram.Admins,
-		"access.slack.users": a.Slack.Users, "access.slack.chats": a.Slack.Chats, "access.slack.admins": a.Slack.Admins,
-		"access.discord.users": a.Discord.Users, "access.discord.chats": a.Discord.Chats, "access.discord.admins": a.Discord.Admins,
-	} {
-		for _, id := range list {
-			if strings.TrimSpace(id) == "" {
-				c.add(key, "it has a blank entry")
-			}
-			if strings.HasPrefix(id, "@") {
-				c.add(key, "%q is a name; names can change hands, so only numeric or stable ids count", id)
-			}
-		}
-	}
-	for _, id := range slices.Concat(a.Admins, a.Telegram.Admins, a.Slack.Admins, a.Discord.Admins) {
-		if strings.HasSuffix(id, gateway.Anyone) {
-			c.add("access.admins", "%q would make everybody an admin", id)
-		}
-		if strings.HasSuffix(id, anonymousAdmin) {
-			c.add("access.admins", "%s is shared by all anonymous admins of Telegram", anonymousAdmin)
-		}
-	}
-	slices.Sort(c.problems)
-}
-
-// anonymousAdmin is the id under which Telegram shows every anonymous group admin.
-const anonymousAdmin = "1087968824"
-
 // warn returns what is allowed but worth a word at the start.
 func warn(cfg *Config) []string {
 	var w []string
-	a := cfg.access()
-	for name, list := range a.Users {
-		if slices.Contains(list, gateway.Anyone) {
-			w = append(w, fmt.Sprintf("access is open: anybody on %s may use this bot", name))
-		}
-	}
-	for name, list := range a.Chats {
-		if slices.Contains(list, gateway.Anyone) {
-			w = append(w, fmt.Sprintf("all groups and channels of %s are open to the listed users", name))
-		}
-	}
+	w = append(w, warnAccess(cfg)...)
 	if slices.Contains(cfg.Tools.Toolsets, "terminal") {
 		if cfg.Tools.Approval == "off" {
 			w = append(w, "the terminal tool is on WITHOUT a sandbox and WITHOUT asking: the model can run any command as this user")
 		} else {
 			w = append(w, "the terminal tool is on without a sandbox; every command is asked for in the chat first")
 		}
+	}
+	if cfg.Model.APIKey == "" && cfg.Model.BaseURL == defaultConfig().Model.BaseURL {
+		w = append(w, "no key for the model: set model.api_key, or OPENAI_API_KEY")
 	}
 	if cfg.Tools.Workspace != "" {
 		w = append(w, "tools.workspace is set: all conversations share one folder and see each other's files")
@@ -199,10 +155,10 @@ func describeParse(e toml.ParseError) string {
 
 // locate puts file and line in front of a problem, if its key stands in the file.
 func locate(path, problem string) string {
-	if path == "" {
+	key, _, _ := strings.Cut(problem, ": ")
+	if path == "" || strings.HasPrefix(key, "TALARIA_") {
 		return problem
 	}
-	key, _, _ := strings.Cut(problem, ": ")
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return path + ": " + problem

@@ -170,6 +170,16 @@ func (l *laboratory) serve(listen string, handler func(address string) http.Hand
 	return listener.Addr().String(), nil
 }
 
+// reachable returns an address that a browser on this machine can open: one that stands for all addresses becomes
+// localhost.
+func reachable(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
+		return net.JoinHostPort("localhost", port)
+	}
+	return address
+}
+
 // page serves the lab's page and prints its address.
 func (l *laboratory) page(s labStages, listen, password string) error {
 	token := rand.Text()
@@ -182,7 +192,7 @@ func (l *laboratory) page(s labStages, listen, password string) error {
 		return err
 	}
 	fmt.Fprintf(l.stdout, "\nTalaria lab: three simulated platforms, the real gateway, the model %q.\n", l.cfg.Model.Name)
-	fmt.Fprintf(l.stdout, "Open this page:\n\n  http://%s/?token=%s\n\n", address, token)
+	fmt.Fprintf(l.stdout, "Open this page:\n\n  http://%s/?token=%s\n\n", reachable(address), token)
 	fmt.Fprintf(l.stdout, "Work happens in %s and is deleted at the end. Ctrl-C stops.\n", l.cfg.DataDir)
 	return nil
 }

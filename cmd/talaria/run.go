@@ -41,9 +41,6 @@ func run(ctx context.Context, args []string, stderr io.Writer) error {
 	if err != nil {
 		return errors.Join(err, store.Close())
 	}
-	if a := cfg.access(); len(a.Users["telegram"])+len(a.Users["slack"])+len(a.Users["discord"]) == 0 {
-		log.Warn("nobody may use this bot yet: write to it, and add the id that it tells you to access.users")
-	}
 	log.Info("talaria starts", "version", version(), "data", cfg.DataDir, "model", cfg.Model.Name)
 	group, ctx := errgroup.WithContext(ctx)
 	ctx, stop := context.WithCancel(ctx)
