@@ -66,8 +66,12 @@ func (g *Gateway) Approve(ctx context.Context, ask tools.Ask) (tools.Decision, e
 	}
 	t.setAsk(a) // from here on: a word that was written before the question stood there is no answer to it
 	defer t.setAsk(nil)
+	t.await()
 	d, err := a.wait(ctx)
 	g.replace(t.address, message, question+"\n\n"+verdict(d, err))
+	if back := t.done(ctx); err == nil {
+		err = back
+	}
 	return d, err
 }
 

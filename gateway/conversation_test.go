@@ -399,3 +399,24 @@ func TestPromptStaysTheSame(t *testing.T) {
 		}
 	})
 }
+
+// TestWaitingForPermission: a turn that waits for a person holds no worker.
+func TestWaitingForPermission(t *testing.T) {
+	inBubble(t, func(b *bench, chat *fakeChat) {
+		b.cfg.Workers = 1
+		b.start()
+		chat.say("alice", "e1", "m1 ask")
+		time.Sleep(time.Second)
+		chat.say("bob", "e2", "m2 slow")
+		time.Sleep(2 * time.Second)
+		chat.press("alice", "b1", "Allow")
+		time.Sleep(time.Minute)
+		chat.want(t, 1, "re: m1.")
+		if at := b.model.at["m2"]; at == 0 || at > 2*time.Second {
+			t.Errorf("bob's turn began after %s", at)
+		}
+		chat.say("alice", "e3", "m3")
+		time.Sleep(time.Minute)
+		chat.want(t, 1, "re: m3.")
+	})
+}

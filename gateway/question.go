@@ -70,15 +70,15 @@ func (g *Gateway) Ask(ctx context.Context, question tools.Question) (tools.Answe
 	}
 	t.setQuestion(q) // from here on: what was written before the question stood there is no answer to it
 	defer t.setQuestion(nil)
-	t.release()
+	t.await()
 	a, err := q.wait(ctx)
 	if err != loop.ErrParked { // the platform is not spoken to any more; a button pressed later says that it is closed
 		g.replace(t.address, message, text+"\n\n"+closing(a, err))
 	}
-	if err != nil {
-		return a, err
+	if back := t.done(ctx); err == nil {
+		err = back
 	}
-	return a, t.regain(ctx)
+	return a, err
 }
 
 // text is the question as the person sees it.

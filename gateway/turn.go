@@ -36,6 +36,7 @@ type turn struct {
 	ask      *pendingAsk      // the question for permission that waits for a person, nil if none does
 	question *pendingQuestion // the model's question that waits, nil if none does
 	working  bool             // it holds a worker's slot
+	awaiting int              // how many calls of the turn wait for a person
 }
 
 // turnEnd is what the actor gets to know about the end of a turn.
@@ -97,7 +98,7 @@ func (t *turn) slot() bool {
 	return t.regain(t.ctx) == nil || t.resumed && context.Cause(t.ctx) != loop.ErrParked
 }
 
-// regain takes a worker's slot, and release gives it back; a turn that waits long for a person has none meanwhile.
+// regain takes a worker's slot, and release gives it back.
 func (t *turn) regain(ctx context.Context) error {
 	if err := t.c.g.pool.Acquire(ctx, 1); err != nil {
 		return context.Cause(ctx)
@@ -115,6 +116,26 @@ func (t *turn) release() {
 		t.c.g.pool.Release(1)
 	}
 	t.working = false
+}
+
+// await is called before a call of the turn waits for a person, and done after it: as long as one waits the turn has no
+// worker's slot, so that people who take their time hold up nobody else.
+func (t *turn) await() {
+	t.mu.Lock()
+	t.awaiting++
+	t.mu.Unlock()
+	t.release()
+}
+
+func (t *turn) done(ctx context.Context) error {
+	t.mu.Lock()
+	t.awaiting--
+	others := t.awaiting > 0
+	t.mu.Unlock()
+	if others {
+		return nil
+	}
+	return t.regain(ctx)
 }
 
 func (t *turn) loop() turnEnd {
