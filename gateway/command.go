@@ -25,6 +25,7 @@ func commands() []command {
 		{"new", "Start a new session: I forget what we talked about.", (*conversation).cmdNew},
 		{"stop", "Stop what I am doing.", (*conversation).cmdStop},
 		{"status", "Show what I am doing and how full my memory is.", (*conversation).cmdStatus},
+		{"memory", "Show what I have noted about you.", (*conversation).cmdMemory},
 		{"help", "Show this list.", (*conversation).cmdHelp},
 	}
 }

@@ -16,6 +16,10 @@ func (r *rig) agentTools() (all []tools.Tool, err error) {
 			set, err = agenttools.NewTodo()
 		case "clarify":
 			set, err = agenttools.NewClarify()
+		case "memory":
+			notes := agenttools.NewNotes(r.cfg.WorkRoot+"-notes", agenttools.DefaultMemoryLimit, agenttools.DefaultUserLimit)
+			r.notebook = notes
+			set, err = agenttools.NewMemory(notes)
 		default:
 			err = fmt.Errorf("config: no agent tools %q", name)
 		}

@@ -40,18 +40,19 @@ import (
 
 // rig is a gateway over one simulator, one store and a scripted model, inside a bubble.
 type rig struct {
-	t      *testing.T
-	world  world
-	net    *memnet.Listener
-	store  sessions.Store
-	model  *scripted
-	cfg    gateway.Config
-	tools  *tools.Registry
-	limits loop.Limits
-	window int
-	ask    bool
-	agent  []string // toolsets that work on the session
-	log    *logBuffer
+	t        *testing.T
+	world    world
+	net      *memnet.Listener
+	store    sessions.Store
+	model    *scripted
+	cfg      gateway.Config
+	tools    *tools.Registry
+	limits   loop.Limits
+	window   int
+	ask      bool
+	notebook gateway.Notebook
+	agent    []string // toolsets that work on the session
+	log      *logBuffer
 
 	server  *http.Server
 	cancel  context.CancelFunc
@@ -266,7 +267,7 @@ func (r *rig) start() {
 		runner.Policy = tools.AskByRisk{tools.Executes}
 	}
 	g, err := gateway.New(r.cfg, gateway.Parts{
-		Store: r.store, Adapters: []platforms.Adapter{adapter}, Tools: r.tools, Log: log, Compressor: compressor, Runner: runner,
+		Store: r.store, Adapters: []platforms.Adapter{adapter}, Tools: r.tools, Notes: r.notebook, Log: log, Compressor: compressor, Runner: runner,
 	})
 	if err != nil {
 		r.t.Fatal(err)

@@ -320,7 +320,7 @@ func (r *rig) fault(call, kind string, more []string) error {
 	return nil
 }
 
-var commandLine = regexp.MustCompile(`^/(new|stop|status|help)( |$)`)
+var commandLine = regexp.MustCompile(`^/(new|stop|status|memory|help)( |$)`)
 
 var durations = regexp.MustCompile(`\d+(\.\d+)? s\b|\d+ min \d+ s\b|since \d{4}-\d\d-\d\d \d\d:\d\d|\d+ → \d+ tokens|about \d+ of`)
 
@@ -415,6 +415,15 @@ func describeEntry(e sessions.Entry) string {
 		return line("resumed", "")
 	case sessions.Compaction:
 		return line("compacted", fmt.Sprintf("summary %v", e.Summary))
+	case sessions.PromptBuilt:
+		_, notes, ok := strings.Cut(e.System, "# Your notes")
+		if !ok {
+			return ""
+		}
+		notes, _, _ = strings.Cut(notes, "# Time")
+		return line("prompt", "# Your notes"+notes)
+	case sessions.NotesChanged:
+		return line("noted "+e.Target, e.Content)
 	case sessions.TodoChanged:
 		return line("todo", loop.TodoList(e.Items))
 	case sessions.Reset:

@@ -70,6 +70,7 @@ type Parts struct {
 	Runner     *loop.Runner // its Approver and Asker are set by New
 	Compressor Compressor
 	Tools      *tools.Registry
+	Notes      Notebook // nil = nothing is noted about anybody
 	Log        *slog.Logger
 }
 

@@ -28,6 +28,11 @@ func SessionKey(o platforms.Origin) sessions.Key {
 	return sessions.Key(base)
 }
 
+// chatOf names a chat, all its threads together: what is noted about people belongs to a person in a chat.
+func chatOf(a platforms.Address) string {
+	return fmt.Sprintf("%s/%s/%s", a.Platform, a.Account, a.Chat)
+}
+
 // shared tells whether several people write in the conversations of this kind.
 func shared(kind platforms.ChatKind) bool {
 	return kind == platforms.Topic || kind == platforms.Thread

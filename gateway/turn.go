@@ -11,7 +11,6 @@ import (
 	"github.com/talaria-agent/talaria/loop"
 	"github.com/talaria-agent/talaria/platforms"
 	"github.com/talaria-agent/talaria/sessions"
-	"github.com/talaria-agent/talaria/tools"
 )
 
 // turn is one run of the loop for one or more messages. It runs on a goroutine of its own; the actor only cancels it
@@ -147,7 +146,7 @@ func (t *turn) loop() turnEnd {
 	journal := &turnJournal{t: t}
 	outcome := g.runner.Run(t.ctx, loop.Turn{
 		ID: t.id, Journal: journal, Tools: g.parts.Tools, Resumed: t.resumed, Observe: t.bubble.observe,
-		Scope: tools.Scope{Conversation: string(t.c.key), Turn: t.id, Requester: t.requester, Work: work},
+		Scope: t.scope(work),
 	})
 	t.bubble.finish(outcome, !journal.ended && journal.err == nil)
 	return turnEnd{outcome: outcome, err: journal.err}
@@ -159,26 +158,12 @@ func (t *turn) open() error {
 	entries := []sessions.Entry{sessions.TurnStarted{Turn: t.id, Inputs: t.items(), Requester: t.requester, At: now}}
 	s := t.log.snapshot()
 	if s.Prompt == nil || !bytes.Equal(s.Prompt.Tools, t.c.g.declared) {
-		layers := t.c.g.cfg.Prompt
-		layers.Started = s.Started
-		if layers.Started.IsZero() {
-			layers.Started = now
-		}
-		layers.WithTools = len(t.c.g.parts.Tools.Names()) > 0
-		layers.Platform = platformHint(t.address.Platform)
-		entries = append(entries, sessions.PromptBuilt{System: loop.BuildPrompt(layers), Tools: t.c.g.declared})
+		entries = append(entries, t.prompt(s)...)
 	}
 	entries = append(entries, sessions.UserMessage{
 		Turn: t.id, Message: sessions.Message{Role: sessions.RoleUser, Text: t.text()},
 	})
 	return t.log.append(t.ctx, sessions.Record{Entries: entries})
-}
-
-// platformHint tells the model where its answers are read.
-func platformHint(p platforms.Name) string {
-	name := strings.ToUpper(string(p[:1])) + string(p[1:])
-	return "You talk through " + name + ". Write ordinary Markdown; it is turned into that platform's formatting. " +
-		"Keep answers as short as they can be: they are read on small screens."
 }
 
 func (t *turn) items() []sessions.ItemID {
@@ -247,7 +232,7 @@ func (t *turn) compress() {
 		g.log.Warn("the history was not compressed", "conversation", t.c.key, "tokens", before, "error", err)
 		return
 	}
-	if err := t.log.append(ctx, sessions.Record{Entries: []sessions.Entry{compaction}}); err != nil {
+	if err := t.log.append(ctx, sessions.Record{Entries: append([]sessions.Entry{compaction}, t.prompt(s)...)}); err != nil {
 		g.log.Error("the compressed history could not be written down", "conversation", t.c.key, "error", err)
 		return
 	}
@@ -270,6 +255,8 @@ func (j *turnJournal) Append(ctx context.Context, entries ...sessions.Entry) err
 	err := j.t.log.append(ctx, sessions.Record{Entries: entries})
 	if err != nil {
 		j.err = err
+	} else {
+		j.t.c.g.keepNotes(entries)
 	}
 	return err
 }

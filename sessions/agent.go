@@ -1,6 +1,9 @@
 package sessions
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // TodoStatus says how far an item of the list is.
 type TodoStatus string
@@ -28,11 +31,12 @@ type TodoChanged struct {
 // or without a turn if a person did. The notes outlive the session: what keeps them has them as a file, which this
 // entry allows to be brought up to date after a crash.
 type NotesChanged struct {
-	Turn    string `json:"turn,omitempty"`
-	Owner   string `json:"owner"`   // whose they are: a chat and a person in it
-	Target  string `json:"target"`  // which of the owner's notes
-	Content string `json:"content"` // all of them, Markdown
-	Before  string `json:"before"`  // digest of what they replace
+	Turn    string    `json:"turn,omitempty"`
+	Owner   string    `json:"owner"`   // whose they are: a chat and a person in it
+	Target  string    `json:"target"`  // which of the owner's notes
+	Content string    `json:"content"` // all of them, Markdown
+	Before  string    `json:"before"`  // digest of what they replace
+	At      time.Time `json:"at"`
 }
 
 // Delegated counts what the sub-agents of one call have used. It comes with the call's result.

@@ -24,7 +24,7 @@ func everyEntry() []Entry {
 		Open: []ToolCall{call}, Bubble: "m1", From: 1, Delegated: Spent{Rounds: 1, Calls: 2, Tokens: 3, Usage: usage},
 	}
 	todos := []Todo{{ID: "1", Content: "look", Status: TodoInProgress}}
-	notes := NotesChanged{Turn: "t1", Owner: "telegram/7/dm/1/1", Target: "memory", Content: "- likes <tea>\n", Before: "d1"}
+	notes := NotesChanged{Turn: "t1", Owner: "telegram/7/dm/1/1", Target: "memory", Content: "- likes <tea>\n", Before: "d1", At: at}
 	return []Entry{
 		TurnStarted{Turn: "t1", Inputs: []ItemID{"i1", "i2"}, Requester: "U1", At: at},
 		TurnResumed{Turn: "t1", At: at},

@@ -67,6 +67,15 @@ type Scope struct {
 	Work         string // absolute path of the conversation's work folder; it exists
 }
 
+// Person names the person who started the turn within the chat: what is kept about people is kept under it. It is empty
+// where there is no chat.
+func (s Scope) Person() string {
+	if s.Chat == "" || s.Requester == "" {
+		return ""
+	}
+	return s.Chat + "/" + s.Requester
+}
+
 // Result is what the model gets to read.
 type Result struct {
 	Text   string

@@ -21,6 +21,8 @@ import (
 var (
 	//go:embed todo.md
 	todoDescription string
+	//go:embed memory.md
+	memoryDescription string
 	//go:embed clarify.md
 	clarifyDescription string
 )
