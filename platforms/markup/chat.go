@@ -39,5 +39,8 @@ const zeroWidth = "\u200b"
 
 // bareFence keeps a fence of three backticks from ending inside its content.
 func bareFence(s string) string {
-	return strings.ReplaceAll(s, "``", "`"+zeroWidth+"`")
+	for strings.Contains(s, "```") {
+		s = strings.ReplaceAll(s, "```", "``"+zeroWidth+"`")
+	}
+	return s
 }

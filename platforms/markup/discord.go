@@ -38,7 +38,8 @@ func (discord) codeSpan(w *writer, s string, _ rune) {
 		w.enclosed("`", func() { w.WriteString(s) })
 		return
 	}
-	w.enclosed("``", func() { w.WriteString(" " + bareFence(s) + " ") })
+	s = strings.ReplaceAll(s, "``", "`"+zeroWidth+"`") // which would end it
+	w.enclosed("``", func() { w.WriteString(" " + s + " ") })
 }
 
 func (discord) styled(w *writer, s styled, next rune) {

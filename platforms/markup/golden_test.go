@@ -21,7 +21,7 @@ type goldenCase struct {
 }
 
 // goldenCases reads testdata: one archive a case, with the source and what each dialect makes of it. A zero width space
-// is written {zws}, a trailing space {sp}, so that they can be seen.
+// is written {zws}, a trailing space {sp}, and a marker that Slack is to show as it is {*}, so that they can be seen.
 func goldenCases(t testing.TB) []goldenCase {
 	t.Helper()
 	files, err := filepath.Glob("testdata/*.txtar")
@@ -53,6 +53,9 @@ func section(ar *txtar.Archive, name string) string {
 func hide(s string) string { return strings.NewReplacer("{zws}", zeroWidth, "{sp}", " ").Replace(s) }
 
 func show(s string) string {
+	for _, marker := range slackMarkers {
+		s = strings.ReplaceAll(s, literally(marker), "{"+string(marker)+"}")
+	}
 	return strings.NewReplacer(zeroWidth, "{zws}", " \n", "{sp}\n").Replace(s)
 }
 

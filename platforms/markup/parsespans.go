@@ -66,6 +66,8 @@ func (p parser) span(n ast.Node, active style) []span {
 	}
 }
 
+// codeText leaves out a space that only sets a backtick apart from the marker, on whichever side it stands; CommonMark
+// does so only if both sides have one, and models often write one alone.
 func (p parser) codeText(n ast.Node) string {
 	var b strings.Builder
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
@@ -73,7 +75,14 @@ func (p parser) codeText(n ast.Node) string {
 			b.Write(t.Value(p.source))
 		}
 	}
-	return oneLineText.Replace(b.String())
+	code := oneLineText.Replace(b.String())
+	if strings.HasSuffix(code, "` ") {
+		code = code[:len(code)-1]
+	}
+	if strings.HasPrefix(code, " `") {
+		code = code[1:]
+	}
+	return code
 }
 
 // styled puts a style around each line of a node, and white space outside of it.

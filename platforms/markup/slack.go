@@ -3,36 +3,59 @@ package markup
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // slack is mrkdwn. It has no escapes but for & < and >, and its markers count only next to characters that are no part of
-// a word. Two uses of the zero width space, which Slack takes for such a character, answer that: outside a marker that
-// touches a word, and after a marker in the text that would otherwise begin a style. A style whose text has its own
-// marker in it is left out.
+// a word. A zero width space, which Slack takes for such a character, sets a marker apart from a word outside of it; it
+// does not take a marker's meaning away, as `foo\u200b_\u200bbar\u200b_` is still italic. Only the fallback text of a date
+// that cannot be shown does that (see literally): Slack writes it as it is. Both is what the documentation of
+// github.com/yhatt/jsx-slack found ("About escape and exact mode"). A style whose text has its own marker in it is left
+// out.
 type slack struct{ chatSyntax }
 
 const slackMarkers = "*_~`"
 
-func (slack) text(w *writer, s string, next rune) {
-	runes := []rune(s)
-	for i, r := range runes {
-		follows := next
-		if i+1 < len(runes) {
-			follows = runes[i+1]
-		}
-		marker, last := strings.ContainsRune(slackMarkers, r), w.last()
+// text escapes the markers that would begin a style: those with a partner later in the line.
+func (slack) text(w *writer, s string, _ rune) {
+	if !strings.ContainsAny(s, slackMarkers+">") {
+		htmlText.WriteString(w, s)
+		return
+	}
+	line := []rune(s + w.ahead.line())
+	closers := lastClosers(line)
+	for i, r := range line[:utf8.RuneCountInString(s)] {
+		marker := strings.ContainsRune(slackMarkers, r)
+		opens := marker && closers[r] > i+1 && (r == '`' || (!isWord(w.last()) || w.last() == '_') && !unicode.IsSpace(line[i+1]))
 		quotes := r == '>' && w.lead() == ""
-		if quotes || marker && w.Len() == w.closed {
+		switch {
+		case opens:
+			w.WriteString(literally(r))
+			continue
+		case quotes, marker && w.Len() == w.closed:
 			w.WriteString(zeroWidth)
 		}
 		htmlText.WriteString(w, string(r))
-		if marker && (!isWord(last) || r == '`') && follows != 0 && !unicode.IsSpace(follows) {
-			w.WriteString(zeroWidth)
-		}
 	}
 }
 
-// codeSpan falls back to text if the code has a backtick in it, for which mrkdwn has no means.
+// literally writes a marker that is shown and means nothing.
+func literally(marker rune) string { return "<!date^00000000^{_}|" + string(marker) + ">" }
+
+// lastClosers tells for each marker where in a line it could last end a style, or code, that begins before.
+func lastClosers(line []rune) map[rune]int {
+	last := map[rune]int{}
+	for i, r := range line {
+		if r == '`' || strings.ContainsRune(slackMarkers, r) && i > 0 && !unicode.IsSpace(line[i-1]) &&
+			(i+1 == len(line) || !unicode.IsLetter(line[i+1]) && !unicode.IsDigit(line[i+1])) {
+			last[r] = i
+		}
+	}
+	return last
+}
+
+// codeSpan is text, with the backticks to be seen, if the code has a backtick in it: mrkdwn has no code that can hold one,
+// and a character that only looks like it would spoil a command that somebody copies.
 func (d slack) codeSpan(w *writer, s string, next rune) {
 	if strings.Contains(s, "`") {
 		d.text(w, s, next)
@@ -42,7 +65,7 @@ func (d slack) codeSpan(w *writer, s string, next rune) {
 }
 
 func (d slack) styled(w *writer, s styled, next rune) {
-	marker := [...]string{strong: "*", emphasis: "_", strike: "~"}[s.style]
+	marker := slackMarker(s.style)
 	if w.active&s.style != 0 || clashes(flat(s.spans), rune(marker[0])) {
 		w.spans(s.spans, next)
 		return
@@ -50,6 +73,10 @@ func (d slack) styled(w *writer, s styled, next rune) {
 	d.marked(w, marker, next, func() {
 		w.on(s.style, func() { w.spans(s.spans, 0) })
 	})
+}
+
+func slackMarker(s style) string {
+	return [...]string{strong: "*", emphasis: "_", strike: "~"}[s]
 }
 
 // marked writes between two markers, set apart from a word or another span outside of them. Directly inside another

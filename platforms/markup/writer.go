@@ -37,6 +37,7 @@ type writer struct {
 	start  int    // where the text of the current line begins, after its marks
 	lists  int    // how many lists we are in
 	active style  // the styles that are on
+	ahead  *ahead // what is to follow in the same paragraph
 	quoted int    // how many quotes we are in
 	opened int    // the position right after the last opening marker
 	closed int    // the position right after the last closing marker
@@ -209,7 +210,10 @@ func (w *writer) last() rune {
 
 // spans writes a line's spans; next is the rune that will follow them, 0 at the end of a line.
 func (w *writer) spans(spans []span, next rune) {
+	outer := w.ahead
+	defer func() { w.ahead = outer }()
 	for i, s := range spans {
+		w.ahead = &ahead{spans[i+1:], outer}
 		follows := next
 		if i+1 < len(spans) {
 			follows = firstRune(spans[i+1])

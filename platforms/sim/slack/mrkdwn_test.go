@@ -3,11 +3,14 @@ package slack
 import (
 	"fmt"
 	"html"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/talaria-agent/talaria/platforms/markup"
 )
 
 // Whatever is written, the HTML is balanced, has only harmless tags, and says what the visible text says.
@@ -27,6 +30,22 @@ func TestDrawingIsSafe(t *testing.T) {
 		}
 		if visible := d.visible.String(); read != visible {
 			t.Errorf("%q is drawn as %q, but visible is %q", text, read, visible)
+		}
+	})
+}
+
+// Markers that a model escapes are shown and mean nothing, whatever stands around them.
+func TestLiteralMarkersAreShown(t *testing.T) {
+	pieces := []string{"*", "_", "~", "`", "``", "*", "_", " ", ", ", "word", "é", "2", "/", ".go"}
+	escape := regexp.MustCompile("[*_~`]")
+	rapid.Check(t, func(t *rapid.T) {
+		text := "a " + strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 12).Draw(t, "pieces"), "") + " z"
+		text = strings.Join(strings.Fields(text), " ")
+		wire := markup.Slack().Render(escape.ReplaceAllString(text, `\$0`))
+		d := New(Config{}).drawing()
+		d.text(wire, true)
+		if got := d.visible.String(); got != text || strings.Contains(d.html.String(), "<") {
+			t.Errorf("%q is sent as %q and drawn as %s", text, wire, d.html.String())
 		}
 	})
 }
