@@ -420,3 +420,20 @@ func TestWaitingForPermission(t *testing.T) {
 		chat.want(t, 1, "re: m3.")
 	})
 }
+
+// TestAnswerAgainTwice: a button that is pressed twice has one answer.
+func TestAnswerAgainTwice(t *testing.T) {
+	inBubble(t, func(b *bench, chat *fakeChat) {
+		b.start()
+		chat.say("alice", "e1", "m1")
+		time.Sleep(time.Second)
+		chat.deliver(&platforms.MessageEdited{Original: "e1", Message: platforms.Message{
+			Origin: chat.direct("alice"), Native: "e1.1", ID: "e1", Text: "m2 slow", Mentioned: true, At: time.Now(),
+		}})
+		time.Sleep(time.Second)
+		chat.press("alice", "b1", "Answer again")
+		chat.press("alice", "b2", "Answer again")
+		time.Sleep(time.Minute)
+		chat.want(t, 1, "re: m2.")
+	})
+}

@@ -98,6 +98,10 @@ func find(inputs []*input, message string) *input {
 // corrected, as by a new message. One that was answered can be answered again, by a button; nothing is done unasked.
 func (c *conversation) edited(ctx context.Context, in *input) {
 	if in.Button != nil {
+		if find(c.queue, in.Edited.Original) != nil || c.running(in.Edited.Original) != nil {
+			c.reply(ctx, in, "") // it was pressed twice
+			return
+		}
 		c.g.replace(in.Button.Address, in.Button.MessageID, "Answering the changed message.")
 		c.enqueue(ctx, in)
 		return
