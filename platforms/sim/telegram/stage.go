@@ -51,7 +51,8 @@ func (s *Server) AddChat(c sim.Chat) {
 	s.chats[c.ID] = added
 }
 
-// Say writes a message as a person. In a forum, no thread means the General topic.
+// Say writes a message as a person. In a forum, no thread means the General topic. A text that is too long for one message
+// goes out as several, as Telegram's apps do it, and the id is that of the first; the file and the reply belong to that.
 func (s *Server) Say(say sim.Say) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,17 +71,27 @@ func (s *Server) Say(say sim.Say) (string, error) {
 	if text == "" && say.File == "" {
 		return "", errors.New("a message needs a text or a file")
 	}
-	m := &message{from: u, thread: thread, source: text, text: text, entities: recognise(text, nil), file: say.File, at: time.Now()}
+	replyTo := 0
 	if say.ReplyTo != "" {
-		m.replyTo, _ = strconv.Atoi(say.ReplyTo)
-		if c.find(m.replyTo) == nil {
+		replyTo, _ = strconv.Atoi(say.ReplyTo)
+		if c.find(replyTo) == nil {
 			return "", fmt.Errorf("no message %s to reply to", say.ReplyTo)
 		}
 	}
-	s.add(c, m)
-	s.record("say", m.show(c, s.bot))
-	s.push(map[string]any{"message": m.wire(c, true)})
-	return strconv.Itoa(m.id), nil
+	first := 0
+	for i, part := range splitTyped(text) {
+		m := &message{from: u, thread: thread, source: part, text: part, entities: recognise(part, nil), at: time.Now()}
+		if i == 0 {
+			m.replyTo, m.file = replyTo, say.File
+		}
+		s.add(c, m)
+		if i == 0 {
+			first = m.id
+		}
+		s.record("say", m.show(c, s.bot))
+		s.push(map[string]any{"message": m.wire(c, true)})
+	}
+	return strconv.Itoa(first), nil
 }
 
 // EditAs changes a person's own message.
