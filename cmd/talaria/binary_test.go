@@ -115,7 +115,7 @@ func TestCheck(t *testing.T) {
 	s := serveAll(t, 1, echo, nil)
 	data := filepath.Join(t.TempDir(), "data")
 	launch(t, nil, "check", "--config", s.config(t, data, "")).mustExit(t, 0,
-		"is fine", "@talaria_bot", "@talaria (U0BOT) in the workspace Olympus", "Talaria (user ", "1 users", "scripted at http://")
+		"is fine", "@talaria_bot", "@talaria (U0BOT) in the workspace Olympus", "Talaria (user ", "users 1, chats 0", "scripted at http://")
 	if _, err := os.Stat(data); err == nil {
 		t.Error("check has made the data folder")
 	}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"regexp"
 
-	"github.com/talaria-agent/talaria/loop"
 	"github.com/talaria-agent/talaria/sessions"
 	"github.com/talaria-agent/talaria/sessions/bolt"
 )
@@ -16,7 +15,7 @@ type findings struct {
 	accepted map[string]bool           // in the inbox or in the log
 	begun    map[string]bool           // in the log: a turn has claimed it
 	open     map[string]*sessions.Turn // the turns that were cut off
-	sending  map[string]bool           // the answer was on its way
+	sending  map[string]sessions.RowID // the answer was on its way
 	waiting  int                       // items without an outcome and answers that were not on their way yet
 }
 
@@ -32,7 +31,7 @@ func (f findings) in(state string, q *question) bool {
 	case toolRunning:
 		return turn != nil && len(turn.Open) == 1
 	case before, after:
-		return f.sending[q.id]
+		return f.sending[q.id] != ""
 	}
 	return true
 }
@@ -45,7 +44,7 @@ var answerIn = regexp.MustCompile(`answer-(\d{3})`)
 // examine opens the database of the killed program, checks that it can be read, and notes what has to be so at the end.
 func (d *drill) examine() findings {
 	d.t.Helper()
-	f := findings{map[string]bool{}, map[string]bool{}, map[string]*sessions.Turn{}, map[string]bool{}, 0}
+	f := findings{map[string]bool{}, map[string]bool{}, map[string]*sessions.Turn{}, map[string]sessions.RowID{}, 0}
 	d.read(func(ctx context.Context, store *bolt.Store) {
 		for item, err := range store.Pending(ctx) {
 			d.must(err)
@@ -73,8 +72,9 @@ func (d *drill) examine() findings {
 			case row.Parts[0].State == sessions.Queued:
 				f.waiting++
 			case row.Parts[0].State == sessions.Sending && found != nil:
-				f.sending[string(found[1])] = true
+				f.sending[string(found[1])] = row.ID
 				d.doubtful[string(found[1])] = true
+				d.looking[row.ID] = len(d.runs)
 			}
 		}
 	})
@@ -99,61 +99,6 @@ func (d *drill) fold(ctx context.Context, store *bolt.Store, s *sessions.Session
 		}
 	}
 	return id
-}
-
-// checkDatabase looks at what is left when the program has ended in peace.
-func (d *drill) checkDatabase() {
-	d.t.Helper()
-	d.read(func(ctx context.Context, store *bolt.Store) {
-		for item, err := range store.Pending(ctx) {
-			d.must(err)
-			d.t.Errorf("an accepted item has no outcome: %s", item.ID)
-		}
-		for row, err := range store.Undelivered(ctx) {
-			d.must(err)
-			found := answerIn.FindStringSubmatch(string(row.Payload))
-			if found == nil || !d.doubtful[found[1]] || row.Parts[0].State != sessions.InDoubt {
-				d.t.Errorf("a message was not delivered: %s %+v", row.Payload, row.Parts)
-			}
-		}
-		for key, err := range store.Keys(ctx) {
-			d.must(err)
-			d.checkLog(ctx, store, key)
-		}
-	})
-	for id := range d.unknown {
-		d.t.Errorf("the call %s was cut off and has no result", id)
-	}
-}
-
-// checkLog checks one conversation: its turns are closed, its ledger is valid, and calls that were cut off say so.
-func (d *drill) checkLog(ctx context.Context, store *bolt.Store, key sessions.Key) {
-	d.t.Helper()
-	s := &sessions.Session{Key: key}
-	started, ended := 0, 0
-	d.fold(ctx, store, s, func(e sessions.Entry) {
-		switch e := e.(type) {
-		case sessions.TurnStarted:
-			started++
-		case sessions.TurnEnded:
-			ended++
-			if e.Reason != string(loop.EndAnswered) {
-				d.t.Errorf("%s: a turn ended with %q", key, e.Reason)
-			}
-		case sessions.ToolResult:
-			call := e.Message.ToolCallID
-			if cut := d.unknown[call]; cut != (e.Outcome == sessions.OutcomeUnknown) {
-				d.t.Errorf("%s: the outcome of call %s is %q; it was cut off: %v", key, call, e.Outcome, cut)
-			}
-			delete(d.unknown, call)
-		}
-	})
-	if started != 1 || ended != 1 || s.Turn != nil {
-		d.t.Errorf("%s: %d turns were started and %d ended for one question", key, started, ended)
-	}
-	if err := loop.CheckLedger(s.Messages); err != nil {
-		d.t.Errorf("%s: the ledger is not valid: %v", key, err)
-	}
 }
 
 // read opens the database while the program does not run.
