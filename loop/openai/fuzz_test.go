@@ -1,66 +1,32 @@
 package openai
 
 import (
-	"bytes"
-	"errors"
-	"io"
-	"net/http"
-	"strings"
 	"testing"
 
-	"github.com/talaria-agent/talaria/loop"
-	"github.com/talaria-agent/talaria/sessions"
+	"github.com/talaria-agent/talaria/loop/modeltest"
 )
 
-// canned answers every request with the same bytes.
-type canned struct {
-	status int
-	body   []byte
-}
-
-func (c canned) RoundTrip(req *http.Request) (*http.Response, error) {
-	return &http.Response{
-		StatusCode: c.status, Header: http.Header{"Content-Type": {"text/event-stream"}},
-		Body: io.NopCloser(bytes.NewReader(c.body)), Request: req,
-	}, nil
-}
-
-// FuzzAnswers: whatever a server answers, the call ends in a whole reply that can be stored and sent back, or in a
-// classified error.
 func FuzzAnswers(f *testing.F) {
-	for _, body := range []string{
-		say("Hi") + finish("stop") + usageChunk + done,
-		deltas(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":{"x":[1]}}}]}`) + finish("tool_calls"),
-		"event: error\ndata: {\"message\":\"x\"}\n\n", `{"error":{"message":["a"],"code":429}}`, `[{"error":"x"}]`, "<html>", ":\n\n:\r\n",
-		`{"choices":[{"message":{"content":[{"text":"x"}]},"finish_reason":"stop"}]}`, "data:[DONE]", "data: {\"choices\":null}\n",
-	} {
-		f.Add(200, []byte(body))
-		f.Add(400, []byte(body))
+	m, err := New(Config{Model: "m"})
+	if err != nil {
+		f.Fatal(err)
 	}
-	f.Fuzz(func(t *testing.T, status int, body []byte) {
-		m, err := New(Config{Model: "m"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		m.Transport(canned{status, body})
-		var heard strings.Builder
-		reply, err := m.Call(t.Context(), hello(), func(s string) { heard.WriteString(s) })
-		if err != nil {
-			var failed *loop.ModelError
-			if !errors.As(err, &failed) || failed.Class == "" || failed.Err.Error() == "" {
-				t.Errorf("error = %#v", err)
-			}
-			return
-		}
-		if status != http.StatusOK || reply.Message.Role != sessions.RoleAssistant || reply.Finish == "" || reply.Message.Text != heard.String() {
-			t.Errorf("status %d, reply %+v, heard %q", status, reply, heard.String())
-		}
-		ids := map[string]bool{"": true}
-		for _, c := range reply.Message.ToolCalls {
-			if ids[c.ID] || strings.TrimSpace(c.Name) == "" {
-				t.Errorf("call %+v", c)
-			}
-			ids[c.ID] = true
-		}
-	})
+	modeltest.Answers(f, m,
+		say("Hi")+finish("stop")+usageChunk+done,
+		deltas(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":{"x":[1]}}}]}`)+finish("tool_calls"),
+		deltas(`{"reasoning_details":[{"type":"reasoning.text","text":"a"}]}`)+deltas(`{"reasoning_details":[{"type":"reasoning.text","text":"b"}]}`)+finish("stop"),
+		`{"choices":[{"message":{"content":[{"text":"x"}]},"finish_reason":"stop"}]}`, "data:[DONE]", "data: {\"choices\":null}\n")
+}
+
+func FuzzResponses(f *testing.F) {
+	m, err := NewResponses(Config{Model: "gpt-5"})
+	if err != nil {
+		f.Fatal(err)
+	}
+	modeltest.Answers(f, m,
+		doneItem(0, messageItem("Hi"))+completed(`[]`),
+		`data: {"type":"response.output_text.delta","output_index":0,"delta":"Hi"}`+"\n\n"+completed(`[{"type":"message","content":[]}]`),
+		`data: {"type":"response.function_call_arguments.delta","output_index":7,"delta":"{}"}`+"\n\n"+completed(`null`),
+		`data: {"type":"response.incomplete","response":{"incomplete_details":{"reason":"max_output_tokens"}}}`+"\n\n",
+		`{"status":"completed","output":[{"type":"function_call","name":"f","arguments":{"x":1}}]}`)
 }

@@ -11,6 +11,7 @@ import (
 
 	chat "github.com/sashabaranov/go-openai"
 
+	"github.com/talaria-agent/talaria/loop"
 	"github.com/talaria-agent/talaria/loop/provider"
 )
 
@@ -61,6 +62,9 @@ func (m completions) Send(x *provider.Exchange, c provider.Conversation, b *prov
 	for {
 		raw, err := stream.RecvRaw()
 		if errors.Is(err, io.EOF) {
+			if x.SawDone() && b.Begun() {
+				b.Finish(loop.FinishStop) // some servers give no reason
+			}
 			return nil
 		}
 		if err == nil {

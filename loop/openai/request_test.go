@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/talaria-agent/talaria/loop"
+	"github.com/talaria-agent/talaria/loop/modeltest"
 	"github.com/talaria-agent/talaria/sessions"
 )
 
@@ -39,7 +40,7 @@ func wire(t *testing.T, model string, req loop.Request) (map[string]any, string)
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw := sent(t, m, req)
+	_, raw := modeltest.Sent(t, m, req)
 	var decoded map[string]any
 	if err := json.Unmarshal(raw, &decoded); err != nil {
 		t.Fatal(err)

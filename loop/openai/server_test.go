@@ -1,49 +1,17 @@
 package openai
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"sync"
 	"testing"
 
 	"github.com/talaria-agent/talaria/loop"
+	"github.com/talaria-agent/talaria/loop/modeltest"
 	"github.com/talaria-agent/talaria/loop/provider"
 	"github.com/talaria-agent/talaria/sessions"
 )
-
-// pipes is a listener whose connections are net.Pipes, so that it works in virtual time.
-type pipes struct {
-	conns chan net.Conn
-	once  sync.Once
-	gone  chan struct{}
-}
-
-func (p *pipes) Accept() (net.Conn, error) {
-	select {
-	case c := <-p.conns:
-		return c, nil
-	case <-p.gone:
-		return nil, net.ErrClosed
-	}
-}
-
-func (p *pipes) Close() error   { p.once.Do(func() { close(p.gone) }); return nil }
-func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipes", Net: "unix"} }
-
-func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	here, there := net.Pipe()
-	select {
-	case p.conns <- there:
-		return here, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
 
 const testKey = "sk-test-do-not-show"
 
@@ -71,47 +39,13 @@ func serve(t *testing.T, handle func(w http.ResponseWriter, r *http.Request, bod
 
 func serveHandler(t *testing.T, handler http.Handler) *provider.Model {
 	t.Helper()
-	p := &pipes{conns: make(chan net.Conn), gone: make(chan struct{})}
-	server := &http.Server{Handler: handler}
-	var serving sync.WaitGroup
-	serving.Go(func() { server.Serve(p) })
-	m, err := New(Config{BaseURL: "http://model.test/v1", APIKey: testKey, Model: "m", Dial: p.dial})
+	m, err := New(Config{BaseURL: "http://model.test/v1", APIKey: testKey, Model: "m", Dial: modeltest.Serve(t, handler)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		m.Close()
-		server.Close()
-		serving.Wait()
-	})
+	t.Cleanup(m.Close)
 	return m
 }
-
-// sent returns the body of the request that a model makes of a request.
-func sent(t interface {
-	Helper()
-	Fatal(...any)
-}, m *provider.Model, req loop.Request,
-) []byte {
-	t.Helper()
-	var body []byte
-	m.Transport(roundTrip(func(r *http.Request) (*http.Response, error) {
-		var err error
-		if body, err = io.ReadAll(r.Body); err != nil {
-			t.Fatal(err)
-		}
-		return nil, errors.New("that was all")
-	}))
-	if _, err := m.Call(context.Background(), req, nil); body == nil {
-		t.Fatal(err)
-	}
-	return body
-}
-
-// roundTrip is a function in place of a network.
-type roundTrip func(*http.Request) (*http.Response, error)
-
-func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // answer returns a handler that sends raw bytes as a stream.
 func answer(stream string) func(http.ResponseWriter, *http.Request, map[string]any) {

@@ -45,8 +45,8 @@ func newBuilder(x *Exchange, c Conversation, provider string, onText func(string
 	return b
 }
 
-// begun tells whether anything of a reply came.
-func (b *Builder) begun() bool { return b.text.Len() > 0 || len(b.calls) > 0 }
+// Begun tells whether anything of a reply came.
+func (b *Builder) Begun() bool { return b.text.Len() > 0 || len(b.calls) > 0 }
 
 func (b *Builder) grow(n int) {
 	if b.size += n; b.size > maxReply {
@@ -102,14 +102,14 @@ func (b *Builder) Reasoning(raw []byte) {
 	})
 }
 
-// Finish says that the reply is complete, and why. Only usage and the end of the stream can still come.
+// Finish says that the reply is complete, and why; what is said first counts. Only usage and the end of the stream can
+// still come.
 func (b *Builder) Finish(reason loop.Finish) {
-	b.finish = reason
+	if b.finish == "" {
+		b.finish = reason
+	}
 	b.x.expectEnd()
 }
-
-// Finished tells whether the reply is complete.
-func (b *Builder) Finished() bool { return b.finish != "" }
 
 // reply returns what was put together. A call without a name cannot be run nor sent back to the provider, so it is
 // left out; a call without an id of its own gets one.

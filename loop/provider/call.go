@@ -46,8 +46,6 @@ func (m *Model) try(ctx context.Context, c Conversation, onText func(string)) (l
 		return b.reply(), nil
 	case err != nil:
 		return loop.Reply{}, x.failure(err)
-	case x.sawDone && b.begun():
-		return b.reply(), nil // some servers give no reason
 	}
 	return loop.Reply{}, Network(ErrCut)
 }

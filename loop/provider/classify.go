@@ -218,5 +218,10 @@ func BadRequest(format string, args ...any) *loop.ModelError {
 	return &loop.ModelError{Class: loop.ModelBadRequest, Err: fmt.Errorf(format, args...)}
 }
 
-// Failed classifies an error that a provider reports as part of its answer.
-func Failed(raw []byte) error { return classify(statusOK, nil, raw) }
+// Failed classifies an error that a provider reports as part of its answer. If it says nothing, it broke off.
+func Failed(raw []byte) error {
+	if _, understood := readComplaint(raw); !understood {
+		return &loop.ModelError{Class: loop.ModelOverloaded, Err: ErrCut}
+	}
+	return classify(statusOK, nil, raw)
+}

@@ -58,6 +58,9 @@ func newExchange(parent context.Context, client *http.Client, mode Mode, silence
 // Context is the one to send the request with. It ends with the call, or when the watchdog has had enough.
 func (x *Exchange) Context() context.Context { return context.WithValue(x.ctx, callKey{}, x.ctx) }
 
+// SawDone tells whether the server said [DONE], with which some end their streams.
+func (x *Exchange) SawDone() bool { return x.sawDone }
+
 // close releases the timer and the connection.
 func (x *Exchange) close() {
 	x.timer.Stop()
