@@ -20,6 +20,8 @@ func (r *rig) agentTools() (all []tools.Tool, err error) {
 			notes := agenttools.NewNotes(r.cfg.WorkRoot+"-notes", agenttools.DefaultMemoryLimit, agenttools.DefaultUserLimit)
 			r.notebook = notes
 			set, err = agenttools.NewMemory(notes)
+		case "session_search":
+			set, err = agenttools.NewSearch(r.store)
 		default:
 			err = fmt.Errorf("config: no agent tools %q", name)
 		}

@@ -23,6 +23,8 @@ var (
 	todoDescription string
 	//go:embed memory.md
 	memoryDescription string
+	//go:embed session_search.md
+	searchDescription string
 	//go:embed clarify.md
 	clarifyDescription string
 )

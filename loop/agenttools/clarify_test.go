@@ -12,13 +12,13 @@ import (
 	"github.com/talaria-agent/talaria/tools"
 )
 
-// person is asked and answers.
-type person struct {
+// answerer is asked and answers.
+type answerer struct {
 	asked  []tools.Question
 	answer tools.Answer
 }
 
-func (p *person) Ask(_ context.Context, q tools.Question) (tools.Answer, error) {
+func (p *answerer) Ask(_ context.Context, q tools.Question) (tools.Answer, error) {
 	p.asked = append(p.asked, q)
 	return p.answer, nil
 }
@@ -36,7 +36,7 @@ func TestClarify(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, must(agenttools.NewClarify()))
-			p := &person{answer: c.answer}
+			p := &answerer{answer: c.answer}
 			r.runner.Asker = p
 			if got := r.turn(modeltest.Call("clarify", c.arguments)); !strings.Contains(got[0], c.want) {
 				t.Errorf("the result is %q", got)
