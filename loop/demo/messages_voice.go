@@ -19,7 +19,7 @@ func newMessagesVoice(a *answering, seal func(string) string) *messagesVoice {
 	var in struct {
 		Thinking messagesThinking `json:"thinking"`
 	}
-	thinks := json.Unmarshal(a.req.Body, &in) == nil && in.Thinking.Type == "enabled"
+	thinks := json.Unmarshal(a.req.Body, &in) == nil && (in.Thinking.Type == "enabled" || in.Thinking.Type == "adaptive")
 	return &messagesVoice{answering: a, seal: seal, id: "msg_" + rand.Text(), thinks: thinks}
 }
 

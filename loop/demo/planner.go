@@ -33,7 +33,7 @@ func newPlanner() *planner {
 // Suggestions returns some of what the model understands, for people to try.
 func Suggestions() []string {
 	return []string{
-		"help", "list files", "read notes/todo.txt", "search for ERROR", "run `date`", "write hello.txt: Hello!", "explore", "parallel",
+		"help", "list files", "read notes/todo.txt", "search for ERROR", "run `date`", "run `rm -rf notes`", "write hello.txt: Hello!", "explore", "parallel",
 		"markdown", "long", "slow 10", "run `sleep 30`", "fail once", "fail 429", "unknown tool", "broken arguments", "loop", "empty",
 	}
 }
