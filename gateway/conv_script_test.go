@@ -322,7 +322,7 @@ func (r *rig) fault(call, kind string, more []string) error {
 
 var commandLine = regexp.MustCompile(`^/(new|stop|status|memory|help)( |$)`)
 
-var durations = regexp.MustCompile(`\d+(\.\d+)? s\b|\d+ min \d+ s\b|since \d{4}-\d\d-\d\d \d\d:\d\d|\d+ → \d+ tokens|about \d+ of`)
+var durations = regexp.MustCompile(`\d+(\.\d+)? s\b|\d+ min \d+ s\b|since \d{4}-\d\d-\d\d \d\d:\d\d|\d+ → \d+ tokens|about \d+ of \d+ tokens \(\d+ %\)`)
 
 // seen writes down what all chats look like now. Durations, dates and token counts are left out: they depend on how long
 // the script waited, and on every word of the prompt.

@@ -76,7 +76,7 @@ type Parts struct {
 
 // Compressor shortens a session's history.
 type Compressor interface {
-	Compress(ctx context.Context, s *sessions.Session) (sessions.Compaction, error)
+	Compress(ctx context.Context, s *sessions.Session, aim loop.Aim) (sessions.Compaction, error)
 }
 
 // Gateway is the running whole. Make it with New, run it once with Run.

@@ -76,6 +76,9 @@ func (p *progress) apply(e loop.Event) {
 	case loop.Retrying:
 		p.status = fmt.Sprintf("⏳ the model is not answering (%s); trying again in %s", e.Class, short(e.Wait))
 	case loop.Compacted:
+		if e.Pruned {
+			break
+		}
 		p.lines = append(p.lines, line{remark: fmt.Sprintf("🗜 history compressed: %d → %d tokens", e.Before, e.After)})
 	}
 }

@@ -219,15 +219,13 @@ func (t *turn) compress() {
 	if len(s.Messages) < 4 || before < limit {
 		return
 	}
-	ctx, cancel := context.WithCancelCause(context.WithoutCancel(t.ctx))
-	defer cancel(nil)
-	stop := context.AfterFunc(t.ctx, func() {
-		if cause := context.Cause(t.ctx); cause != loop.ErrSuperseded {
-			cancel(cause)
-		}
-	})
+	ctx, stop := loop.Unhurried(t.ctx)
 	defer stop()
-	compaction, err := g.parts.Compressor.Compress(ctx, s)
+	work, err := g.work(t.c.key)
+	if err != nil {
+		g.log.Warn("the work folder is not usable", "conversation", t.c.key, "error", err)
+	}
+	compaction, err := g.parts.Compressor.Compress(ctx, s, loop.Aim{Work: work})
 	if err != nil {
 		g.log.Warn("the history was not compressed", "conversation", t.c.key, "tokens", before, "error", err)
 		return

@@ -28,15 +28,31 @@ const (
 	summaryWait    = 15 * time.Second // between two; a person waits meanwhile
 	minMiddle      = 500              // tokens; less is not worth a summary
 	maxFirst       = 2_000            // tokens of each message of the first exchange
+	protectedShare = 0.3              // of the window: what a compression leaves at most
+
+	defaultPreflightAt = 0.5
+	defaultSummarizeAt = 0.7
+	defaultMaxMessages = 400
 )
 
 // Compressor makes a session's ledger shorter: the first exchange and the newest messages stay, what lies between
-// becomes a summary. It has no state of its own and may be used from any goroutine.
+// becomes a summary. It has no state of its own and may be used from any goroutine; its fields do not change after the
+// first use.
 type Compressor struct {
-	Log *slog.Logger // nil = none
+	PreflightAt float64             // share of the usable window at which a turn prunes old results; 0 = 0.5
+	SummarizeAt float64             // share at which a turn summarises its history; 0 = 0.7
+	MaxMessages int                 // messages in the ledger that count as if over SummarizeAt; 0 = 400
+	Redact      func(string) string // takes known secrets out; what looks like one is taken out anyway; nil = nothing more
+	Log         *slog.Logger        // nil = none
 
 	model  Model
 	window int // tokens that a prompt may have
+}
+
+// Aim says what a compression is for.
+type Aim struct {
+	Focus string // what a person wants to be kept in particular; empty = nothing
+	Work  string // absolute path of the conversation's work folder, for what has to be cut; empty = there is none
 }
 
 // NewCompressor returns a compressor that lets model write its summaries (nil = it writes plain digests), for a context
@@ -46,6 +62,28 @@ func NewCompressor(model Model, window, maxOutput int) *Compressor {
 		window = defaultWindow
 	}
 	return &Compressor{model: model, window: max(window-maxOutput, window/4)}
+}
+
+// fills tells whether a session fills a share of the window.
+func (c *Compressor) fills(s *sessions.Session, share, byDefault float64) bool {
+	if share <= 0 {
+		share = byDefault
+	}
+	return ContextTokens(s) >= int(share*float64(c.window))
+}
+
+func (c *Compressor) maxMessages() int {
+	if c.MaxMessages > 0 {
+		return c.MaxMessages
+	}
+	return defaultMaxMessages
+}
+
+func (c *Compressor) redact(text string) string {
+	if c.Redact != nil {
+		text = c.Redact(text)
+	}
+	return withoutSecrets(text)
 }
 
 func (c *Compressor) log() *slog.Logger {
@@ -59,17 +97,17 @@ func (c *Compressor) log() *slog.Logger {
 // another Prompt into it first. It works between turns and inside one, as long as no tool call is open. If no model
 // answers, the summary is a plain digest of what was said (Summary is false). It fails with ErrNothingToCompress, with
 // ErrIneffective, or with the cause with which the context ended.
-func (c *Compressor) Compress(ctx context.Context, s *sessions.Session) (sessions.Compaction, error) {
+func (c *Compressor) Compress(ctx context.Context, s *sessions.Session, aim Aim) (sessions.Compaction, error) {
 	if s.Ineffective >= maxIneffective {
 		return sessions.Compaction{}, ErrIneffective
 	}
-	return c.compress(ctx, s, c.tailBudget()/2)
+	return c.compress(ctx, s, aim, c.tailBudget()/2)
 }
 
 // shorten is Compress for a context that a provider has refused: earlier failures do not count, and the results that
 // stay are cut harder.
-func (c *Compressor) shorten(ctx context.Context, s *sessions.Session) (sessions.Compaction, error) {
-	return c.compress(ctx, s, c.tailBudget()/8)
+func (c *Compressor) shorten(ctx context.Context, s *sessions.Session, aim Aim) (sessions.Compaction, error) {
+	return c.compress(ctx, s, aim, c.tailBudget()/8)
 }
 
 // tailBudget is how many tokens of the newest messages stay: a fortieth of the window, between 10,000 and 25,000, but
@@ -78,18 +116,17 @@ func (c *Compressor) tailBudget() int {
 	return min(max(c.window/40, 10_000), 25_000, c.window/5)
 }
 
-func (c *Compressor) compress(ctx context.Context, s *sessions.Session, maxResult int) (sessions.Compaction, error) {
+func (c *Compressor) compress(ctx context.Context, s *sessions.Session, aim Aim, maxResult int) (sessions.Compaction, error) {
 	if s.Turn != nil && len(s.Turn.Open) > 0 {
-		return sessions.Compaction{}, fmt.Errorf("compress: %d tool calls are open", len(s.Turn.Open))
+		return sessions.Compaction{}, errOpenCalls(s)
 	}
-	out := sessions.Compaction{
-		Prompt: s.Prompt, Segment: s.ID, Started: s.Started, Before: ContextTokens(s), Count: s.Compactions + 1,
-		Ineffective: s.Ineffective, Todos: s.Todos, Notes: s.Notes,
-	}
+	out := carry(s)
+	out.Before, out.Count = ContextTokens(s), s.Compactions+1
+	ratio := calibrate(s)
 	messages, _ := Repair(s.Messages)
-	plan := layOut(messages, c.tailBudget())
-	if size := estimateUnits(plan.middle); size >= minMiddle {
-		text, byModel, err := c.summarise(ctx, plan, size)
+	plan := layOut(messages, c.tailBudget(), c.maxMessages()/2)
+	if size := estimateUnits(plan.middle); size >= minMiddle || len(messages) > c.maxMessages() && len(plan.middle) > 0 {
+		text, byModel, err := c.summarise(ctx, plan, aim, size)
 		if err != nil {
 			return sessions.Compaction{}, err
 		}
@@ -102,27 +139,45 @@ func (c *Compressor) compress(ctx context.Context, s *sessions.Session, maxResul
 		}
 		out.Messages = slices.Concat(all...)
 	}
+	protect(out.Messages, int(protectedShare*float64(c.window)/max(ratio.factor(), 0.1)), aim.Work, fmt.Sprintf("compacted%d-%d", s.Revision, out.Count))
 	if err := CheckLedger(out.Messages); err != nil {
 		return sessions.Compaction{}, fmt.Errorf("compress: the shorter ledger is not valid: %w", err)
 	}
-	if s.Turn != nil {
-		t := *s.Turn
-		t.From = newestRequest(out.Messages)
-		out.Turn = &t
-	}
-	out.After = calibrate(s).apply(estimatePrompt(s.Prompt) + estimate(out.Messages...))
-	out.At = time.Now()
+	out.Turn = turnIn(s, out.Messages)
+	out.After = ratio.apply(estimatePrompt(s.Prompt) + estimate(out.Messages...))
 	c.log().Info("compressed", "before", out.Before, "after", out.After, "by_model", out.Summary, "count", out.Count)
 	return out, nil
 }
 
+// carry returns a compaction that carries over everything but the ledger.
+func carry(s *sessions.Session) sessions.Compaction {
+	return sessions.Compaction{
+		Prompt: s.Prompt, Segment: s.ID, Started: s.Started, Count: s.Compactions, Ineffective: s.Ineffective,
+		Todos: s.Todos, Notes: s.Notes, At: time.Now(),
+	}
+}
+
+// turnIn returns the open turn as it stands in a ledger that takes the place of the session's, nil if none is open.
+func turnIn(s *sessions.Session, messages []sessions.Message) *sessions.Turn {
+	if s.Turn == nil {
+		return nil
+	}
+	t := *s.Turn
+	t.From = newestRequest(messages)
+	return &t
+}
+
+func errOpenCalls(s *sessions.Session) error {
+	return fmt.Errorf("compress: %d tool calls are open", len(s.Turn.Open))
+}
+
 // summarise returns the summary of the plan's middle, the earlier one included, and whether a model wrote it.
-func (c *Compressor) summarise(ctx context.Context, plan layout, size int) (text string, byModel bool, err error) {
+func (c *Compressor) summarise(ctx context.Context, plan layout, aim Aim, size int) (text string, byModel bool, err error) {
 	limit := min(max(size/5, 2_000), max(min(c.window/20, 12_000), 500))
 	for try := 1; c.model != nil && try <= summaryTries; try++ {
-		text, err := c.ask(ctx, plan, limit)
+		text, err := c.ask(ctx, plan, aim, limit)
 		if err == nil {
-			return text, true, nil
+			return c.redact(completeNotes(text, plan.earlier, plan.middle, limit)), true, nil
 		}
 		if ctx.Err() != nil {
 			return "", false, context.Cause(ctx)
@@ -134,14 +189,14 @@ func (c *Compressor) summarise(ctx context.Context, plan layout, size int) (text
 		}
 		pause(ctx, wait)
 	}
-	return digest(plan), false, nil
+	return c.redact(completeNotes(digest(plan), plan.earlier, plan.middle, min(limit, maxDigest/8))), false, nil
 }
 
 // ask lets the model write or update the summary.
-func (c *Compressor) ask(ctx context.Context, plan layout, limit int) (string, error) {
+func (c *Compressor) ask(ctx context.Context, plan layout, aim Aim, limit int) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, summaryTimeout)
 	defer cancel()
-	question := summaryQuestion(plan, limit, min(maxTranscript, c.window*2))
+	question := c.redact(summaryQuestion(plan, aim.Focus, limit, min(maxTranscript, c.window*2)))
 	r, err := c.model.Call(ctx, Request{
 		System:   summarySystem,
 		Messages: []sessions.Message{{Role: sessions.RoleUser, Text: question}},

@@ -43,7 +43,7 @@ func talk(t testing.TB, n, size int) *journal {
 
 func compress(t testing.TB, c *loop.Compressor, j *journal) sessions.Compaction {
 	t.Helper()
-	out, err := c.Compress(t.Context(), j.s)
+	out, err := c.Compress(t.Context(), j.s, loop.Aim{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +126,7 @@ func TestCompressWithoutAModel(t *testing.T) {
 				t.Errorf("digest lacks %q: %s", want, digest)
 			}
 		}
-		again, err := loop.NewCompressor(nil, 40_000, 0).Compress(t.Context(), talk(t, 30, 4000).s)
+		again, err := loop.NewCompressor(nil, 40_000, 0).Compress(t.Context(), talk(t, 30, 4000).s, loop.Aim{})
 		if err != nil || again.Messages[2].Text != digest {
 			t.Error("the digest is not deterministic")
 		}
@@ -174,7 +174,7 @@ func TestCompressIsCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { cancel(loop.ErrStopped) })
-		_, err := loop.NewCompressor(modeltest.New(modeltest.Block("")), 40_000, 0).Compress(ctx, talk(t, 30, 4000).s)
+		_, err := loop.NewCompressor(modeltest.New(modeltest.Block("")), 40_000, 0).Compress(ctx, talk(t, 30, 4000).s, loop.Aim{})
 		if !errors.Is(err, loop.ErrStopped) {
 			t.Errorf("error: %v", err)
 		}
@@ -183,7 +183,7 @@ func TestCompressIsCancelled(t *testing.T) {
 
 func TestNothingToCompress(t *testing.T) {
 	for _, j := range []*journal{talk(t, 0, 0), talk(t, 1, 100), talk(t, 3, 100)} {
-		if _, err := loop.NewCompressor(modeltest.New(), 40_000, 0).Compress(t.Context(), j.s); !errors.Is(err, loop.ErrNothingToCompress) {
+		if _, err := loop.NewCompressor(modeltest.New(), 40_000, 0).Compress(t.Context(), j.s, loop.Aim{}); !errors.Is(err, loop.ErrNothingToCompress) {
 			t.Errorf("%d messages: %v", len(j.s.Messages), err)
 		}
 	}
@@ -212,7 +212,7 @@ func TestIneffectiveCompressionsStop(t *testing.T) {
 		t.Errorf("%d ineffective", out.Ineffective)
 	}
 	measure("m4", 29_000)
-	if _, err := c.Compress(t.Context(), j.s); !errors.Is(err, loop.ErrIneffective) {
+	if _, err := c.Compress(t.Context(), j.s, loop.Aim{}); !errors.Is(err, loop.ErrIneffective) {
 		t.Errorf("error: %v", err)
 	}
 	j.s.Ineffective = 1
@@ -229,7 +229,9 @@ func TestIneffectiveCompressionsStop(t *testing.T) {
 func TestContextTooLong(t *testing.T) {
 	j := talk(t, 20, 4000)
 	j.open("t1", "the request")
-	r := &loop.Runner{Compressor: loop.NewCompressor(modeltest.New(modeltest.Text(notes)), 40_000, 0)}
+	c := loop.NewCompressor(modeltest.New(modeltest.Text(notes)), 40_000, 0)
+	c.PreflightAt, c.SummarizeAt = 1, 1
+	r := &loop.Runner{Compressor: c}
 	o, m := play(t, j, r, registry(t, echo(t)),
 		modeltest.Call("echo", `{"text":"x"}`), modeltest.Fail(loop.ModelTooLong, 0), modeltest.Text("done"))
 	if o.Reason != loop.EndAnswered || o.Rounds != 2 || o.Calls != 1 {
@@ -296,7 +298,7 @@ func TestCompressKeeps(t *testing.T) {
 			}
 		}
 		before, _ := loop.Repair(s.Messages)
-		out, err := loop.NewCompressor(nil, rapid.IntRange(2_000, 60_000).Draw(t, "window"), 0).Compress(context.Background(), s)
+		out, err := loop.NewCompressor(nil, rapid.IntRange(2_000, 60_000).Draw(t, "window"), 0).Compress(context.Background(), s, loop.Aim{})
 		if errors.Is(err, loop.ErrNothingToCompress) {
 			return
 		}

@@ -86,8 +86,12 @@ type FellBack struct {
 	From, To string     // names of models
 }
 
-// Compacted: the history was compressed, from Before to After tokens.
-type Compacted struct{ Before, After int }
+// Compacted: the history was compressed, from Before to After tokens. Pruned means that only old tool results were left
+// out, and no model was asked.
+type Compacted struct {
+	Before, After int
+	Pruned        bool
+}
 
 // Ended: the turn is over and its end is committed.
 type Ended struct{ Outcome Outcome }

@@ -46,18 +46,18 @@ func units(messages []sessions.Message) []unit {
 }
 
 // layOut plans the compression of a valid ledger: the newest units that fit into budget tokens stay, by half more if
-// the last of them is large.
-func layOut(messages []sessions.Message, budget int) (l layout) {
+// the last of them is large, but no more than most messages.
+func layOut(messages []sessions.Message, budget, most int) (l layout) {
 	all := units(messages)
 	if len(all) == 0 {
 		return l
 	}
 	l.first = all[0][0]
 	rest := l.takeHead(all[1:])
-	tail, size := len(rest), 0
+	tail, size, count := len(rest), 0, 0
 	for tail > 0 {
 		n := estimateUnits(rest[tail-1 : tail])
-		if size > 0 && (size >= budget || size+n > budget*3/2) {
+		if count += len(rest[tail-1]); size > 0 && (size >= budget || size+n > budget*3/2 || count > most) {
 			break
 		}
 		size += n
@@ -158,10 +158,15 @@ func (l layout) assemble(summary string) []sessions.Message {
 	return append(out, slices.Concat(l.tail...)...)
 }
 
+// isSummary tells whether a message is a summary that an earlier compression wrote.
+func isSummary(m sessions.Message) bool {
+	return m.Role == sessions.RoleUser && strings.HasPrefix(m.Text, summaryBegin)
+}
+
 // newestRequest returns where the newest message of a person stands in a ledger that may hold a summary.
 func newestRequest(messages []sessions.Message) int {
 	for i := len(messages) - 1; i > 0; i-- {
-		if messages[i].Role == sessions.RoleUser && !strings.HasPrefix(messages[i].Text, summaryBegin) {
+		if messages[i].Role == sessions.RoleUser && !isSummary(messages[i]) {
 			return i
 		}
 	}

@@ -119,7 +119,7 @@ func (t *turn) shorten(ctx context.Context) signal {
 	if t.runner.Compressor == nil {
 		return t.giveUp(EndModelFailed, t.err)
 	}
-	c, err := t.runner.Compressor.shorten(ctx, t.Journal.Session())
+	c, err := t.runner.Compressor.shorten(ctx, t.Journal.Session(), Aim{Work: t.Scope.Work})
 	if on := halted(ctx); on != "" {
 		return on
 	}

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"log/slog"
 	"math"
 	"time"
 
@@ -71,14 +72,11 @@ func (t *turn) commitFlattened(ctx context.Context) error {
 	s := t.Journal.Session()
 	messages, _ := Repair(s.Messages)
 	messages, _ = flatten(messages)
-	open := *s.Turn
-	open.From = newestRequest(messages)
 	t.flattened = flatForGood
 	t.log.Warn("the history was simplified, because the provider refused it as it was", "messages", len(messages))
-	return t.commitCompaction(ctx, sessions.Compaction{
-		Messages: messages, Prompt: s.Prompt, Turn: &open, Segment: s.ID, Started: s.Started, Count: s.Compactions,
-		Ineffective: s.Ineffective, At: time.Now(),
-	})
+	c := carry(s)
+	c.Messages, c.Turn = messages, turnIn(s, messages)
+	return t.commitCompaction(ctx, c)
 }
 
 // finish closes the turn, exactly once: open calls, the closing assistant message, the end, in one commit.
@@ -92,7 +90,11 @@ func (t *turn) finish(ctx context.Context) Outcome {
 		t.log.Error("turn not ended: the log did not take it", "err", err)
 		return Outcome{Err: err, Usage: t.usage, Rounds: t.budget.rounds, Calls: t.budget.calls}
 	}
-	t.log.Info("turn ended", "reason", t.outcome.Reason, "rounds", t.outcome.Rounds, "calls", t.outcome.Calls,
+	level := slog.LevelInfo
+	if t.outcome.Err != nil {
+		level = slog.LevelWarn
+	}
+	t.log.Log(ctx, level, "turn ended", "reason", t.outcome.Reason, "rounds", t.outcome.Rounds, "calls", t.outcome.Calls,
 		"tokens_in", t.usage.Input, "tokens_out", t.usage.Output, "cost_usd", math.Round(t.cost*1e6)/1e6, "took", t.clock.used(),
 		"err", t.outcome.Err)
 	t.emit(Ended{Outcome: t.outcome})

@@ -71,6 +71,9 @@ func (c calibration) apply(estimate int) int {
 	return int(int64(estimate) * int64(c.counted) / int64(c.estimated))
 }
 
+// factor is how many tokens an estimated one is.
+func (c calibration) factor() float64 { return float64(c.counted) / float64(c.estimated) }
+
 // ContextTokens returns how large the session's next prompt is, in tokens: what the provider counted at its last reply,
 // plus an estimate of what it has not seen yet, at the ratio of tokens to text that the session has shown so far.
 func ContextTokens(s *sessions.Session) int {

@@ -36,17 +36,19 @@ type turn struct {
 	usage    sessions.Usage
 	cost     float64 // US dollars since the process took the turn up, as far as prices are known
 
-	reply      reply          // of the last model call
-	err        error          // of the last model call
-	tries      int            // failed tries of the current model call
-	empties    int            // empty replies to the current model call
-	nudge      string         // what the next model call is told, see holdBack; empty = nothing
-	nudged     map[Nudge]bool // which nudges there have been
-	draft      *reply         // the answer that was held back, as long as no tool has run since
-	changes    changes        // that nothing has verified
-	flattened  flattening     // how far the history was simplified
-	compressed bool           // the context was too long once and has been compressed
-	repaired   bool           // the ledger had to be repaired, and the log says so
+	reply          reply          // of the last model call
+	err            error          // of the last model call
+	tries          int            // failed tries of the current model call
+	empties        int            // empty replies to the current model call
+	nudge          string         // what the next model call is told, see holdBack; empty = nothing
+	nudged         map[Nudge]bool // which nudges there have been
+	draft          *reply         // the answer that was held back, as long as no tool has run since
+	changes        changes        // that nothing has verified
+	flattened      flattening     // how far the history was simplified
+	tidied         int            // the round before which the history was made smaller last
+	incompressible bool           // summarising was tried in this turn, and cannot help
+	compressed     bool           // the context was too long once and has been compressed
+	repaired       bool           // the ledger had to be repaired, and the log says so
 
 	ending  EndReason // the end condition that was found; empty = none yet, otherwise only the grace call is left
 	outcome Outcome
@@ -164,6 +166,12 @@ func (t *turn) idle(ctx context.Context) signal {
 
 // think makes one model call and understands its reply.
 func (t *turn) think(ctx context.Context) signal {
+	if on := halted(ctx); on != "" {
+		return on
+	}
+	if on := t.tidy(ctx); on != "" {
+		return on
+	}
 	if on := halted(ctx); on != "" {
 		return on
 	}

@@ -61,7 +61,7 @@ func TestTodoSurvivesACompaction(t *testing.T) {
 		}
 		r.turn()
 	}
-	c, err := loop.NewCompressor(nil, 20_000, 1000).Compress(t.Context(), r.s)
+	c, err := loop.NewCompressor(nil, 20_000, 1000).Compress(t.Context(), r.s, loop.Aim{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,58 @@
+package loop
+
+import (
+	"context"
+	"errors"
+
+	"github.com/talaria-agent/talaria/sessions"
+)
+
+// tidy keeps the history within its thresholds before a model call: at the first one old results are pruned, at the second
+// the middle becomes a summary. It happens at most once between two replies, and after a summary not before a provider
+// has measured what became of the prompt. A signal means that the turn cannot go on.
+func (t *turn) tidy(ctx context.Context) signal {
+	c, s := t.runner.Compressor, t.Journal.Session()
+	if c == nil || t.ending != "" || s.Turn == nil || len(s.Turn.Open) > 0 || s.Unjudged > 0 || t.tidied == t.budget.rounds+1 {
+		return ""
+	}
+	var out sessions.Compaction
+	err := ErrNothingToCompress
+	full := c.fills(s, c.SummarizeAt, defaultSummarizeAt) || len(s.Messages) > c.maxMessages()
+	if full && !t.incompressible {
+		unhurried, stop := Unhurried(ctx)
+		out, err = c.Compress(unhurried, s, Aim{Work: t.Scope.Work})
+		stop()
+	}
+	if on := halted(ctx); on != "" && err != nil {
+		return on
+	}
+	if err != nil && full && !t.incompressible {
+		t.incompressible = true
+		t.log.Info("history not summarised", "err", err)
+	}
+	if errors.Is(err, ErrNothingToCompress) && c.fills(s, c.PreflightAt, defaultPreflightAt) {
+		out, err = c.Prune(s)
+	}
+	if err != nil {
+		return ""
+	}
+	before := ContextTokens(s)
+	if err := t.commitCompaction(ctx, out); err != nil {
+		return t.leave(err)
+	}
+	t.tidied, t.repeated.known = t.budget.rounds+1, nil // what was read may have to be read again
+	t.emit(Compacted{Before: before, After: out.After, Pruned: out.Before == 0})
+	return ""
+}
+
+// Unhurried returns a context that ends as ctx does, but not because a newer message supersedes the turn: a compression
+// that is under way is worth finishing, since the next turn would have to begin it anew. stop frees it.
+func Unhurried(ctx context.Context) (unhurried context.Context, stop func()) {
+	unhurried, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	release := context.AfterFunc(ctx, func() {
+		if cause := context.Cause(ctx); cause != ErrSuperseded {
+			cancel(cause)
+		}
+	})
+	return unhurried, func() { release(); cancel(nil) }
+}
