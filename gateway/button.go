@@ -12,12 +12,14 @@ import (
 
 // What a button of ours carries: a verb and what it is about. At most 64 bytes.
 const (
-	verbStop  = "stop"  // stop:<turn>
-	verbAllow = "allow" // allow:<question>
-	verbDeny  = "deny"  // deny:<question>
-	verbPick  = "pick"  // pick:<question>:<choice, 0 = skip>
-	verbAgain = "again" // again:<row>
-	verbRedo  = "redo"  // redo:<row>: answer the changed message that the row offers to answer
+	verbStop    = "stop"    // stop:<turn>
+	verbAllow   = "allow"   // allow:<question>
+	verbSession = "session" // session:<question>: allow it until the next session
+	verbAlways  = "always"  // always:<question>
+	verbDeny    = "deny"    // deny:<question>
+	verbPick    = "pick"    // pick:<question>:<choice, 0 = skip>
+	verbAgain   = "again"   // again:<row>
+	verbRedo    = "redo"    // redo:<row>: answer the changed message that the row offers to answer
 )
 
 func buttonData(verb, about string) string { return verb + ":" + about }
@@ -125,7 +127,7 @@ func (g *Gateway) button(ctx context.Context, b *platforms.ButtonPressed) (platf
 		if t = g.turns.turn(about); t == nil {
 			return note("That is over already.")
 		}
-	case verbAllow, verbDeny:
+	case verbAllow, verbSession, verbAlways, verbDeny:
 		a := g.turns.pending(about)
 		if a == nil {
 			return note("That question is closed already.")
@@ -167,9 +169,9 @@ func (c *conversation) pressed(ctx context.Context, in *input) {
 		if c.turn != nil && c.turn.id == about {
 			c.turn.cancel(loop.ErrStopped)
 		}
-	case verbAllow, verbDeny:
+	case verbAllow, verbSession, verbAlways, verbDeny:
 		if a := c.g.turns.pending(about); a != nil {
-			a.decide(verb == verbAllow, b.Sender)
+			a.decide(extents[verb], b.Sender)
 		}
 	case verbPick:
 		id, choice := questionPart(about)

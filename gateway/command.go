@@ -24,6 +24,7 @@ func commands() []command {
 	return []command{
 		{"new", "Start a new session: I forget what we talked about.", (*conversation).cmdNew},
 		{"stop", "Stop what I am doing.", (*conversation).cmdStop},
+		{"approvals", "Show what you have allowed for longer than once, or take it back.", (*conversation).cmdApprovals},
 		{"status", "Show what I am doing and how full my memory is.", (*conversation).cmdStatus},
 		{"memory", "Show what I have noted about you.", (*conversation).cmdMemory},
 		{"help", "Show this list.", (*conversation).cmdHelp},
@@ -115,7 +116,7 @@ func (c *conversation) cmdNew(ctx context.Context, in *input) {
 		return
 	}
 	c.reply(ctx, in, sentences("New session.", withdrawn(in.withdrawn), "What can I do for you?"),
-		sessions.Reset{By: in.origin().Sender.ID, At: time.Now()})
+		sessions.Reset{By: in.origin().Sender.ID, At: time.Now(), Approvals: c.log.snapshot().Forever()})
 }
 
 // sentences joins what is not empty.

@@ -141,7 +141,7 @@ func (e *execution) admit(ctx context.Context, p prepared) (early finished, over
 	case e.t.clock.used() >= e.until:
 		early.outcome, early.text = sessions.OutcomeSkipped, batchOver(p.call.Name).text()
 		early.fault = fault{tools.FailTimeout, atCall}
-	case p.verdict == tools.AskFirst:
+	case p.judged.Verdict == tools.AskFirst:
 		early, over = e.ask(ctx, p)
 	default:
 		over = false
@@ -162,7 +162,8 @@ func (e *execution) ask(ctx context.Context, p prepared) (early finished, over b
 	scope := t.Scope
 	scope.CallID = p.call.ID
 	decision, err := t.runner.Approver.Approve(ctx, tools.Ask{
-		Scope: scope, Tool: p.call.Name, Preview: p.preview, Reason: p.reason,
+		Scope: scope, Tool: p.call.Name, Preview: p.preview, Reason: p.judged.Reason, Rule: p.judged.Rule,
+		Always: p.judged.Rule != "" && !p.judged.Fleeting,
 	})
 	t.clock.resume()
 	t.emit(ApprovalOver{CallID: p.call.ID, Tool: p.call.Name, Allowed: err == nil && decision.Allowed})
@@ -239,6 +240,9 @@ func (e *execution) attend(ctx context.Context, p prepared) finished {
 	defer cancel()
 	scope := t.Scope
 	scope.CallID = p.call.ID
+	if p.judged.Verdict == tools.AskFirst { // it was allowed, or it would not be here
+		scope.Grants = p.judged.Grants
+	}
 
 	var over atomic.Bool // set by whoever comes first: the tool that returns, or the patience that ends
 	returned := make(chan called, 1)

@@ -375,8 +375,8 @@ func TestStopWhileAPersonIsAsked(t *testing.T) {
 
 type denyAll struct{}
 
-func (denyAll) Judge(tools.Spec, json.RawMessage) (tools.Verdict, string) {
-	return tools.DenyAlways, "never here"
+func (denyAll) Judge(tools.Scope, tools.Spec, json.RawMessage) tools.Judgement {
+	return tools.Judgement{Verdict: tools.DenyAlways, Reason: "never here"}
 }
 
 func TestPolicyThatDenies(t *testing.T) {

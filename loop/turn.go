@@ -67,7 +67,7 @@ func newTurn(r *Runner, work Turn) *turn {
 	limits := r.Limits.orDefaults()
 	return &turn{
 		Turn: work, runner: r, limits: limits, log: log.With("task", work.ID),
-		tools: newToolset(work.Tools, r.Policy), health: newHealth(limits), route: chainOf(r.Model).start(),
+		tools: newToolset(work.Tools, r.Policy, work.Scope), health: newHealth(limits), route: chainOf(r.Model).start(),
 		nudged: map[Nudge]bool{}, changes: changes{},
 	}
 }

@@ -19,11 +19,12 @@ import (
 type toolset struct {
 	registry *tools.Registry
 	policy   tools.Policy
+	scope    tools.Scope
 	schemas  map[string]*jsonschema.Resolved
 }
 
-func newToolset(registry *tools.Registry, policy tools.Policy) *toolset {
-	return &toolset{registry: registry, policy: policy, schemas: map[string]*jsonschema.Resolved{}}
+func newToolset(registry *tools.Registry, policy tools.Policy, scope tools.Scope) *toolset {
+	return &toolset{registry: registry, policy: policy, scope: scope, schemas: map[string]*jsonschema.Resolved{}}
 }
 
 // prepared is a call about which everything is known that can be known without running it.
@@ -34,8 +35,7 @@ type prepared struct {
 	paths   []string
 	preview string
 	effects bool // it may change something
-	verdict tools.Verdict
-	reason  string // why a person must be asked
+	judged  tools.Judgement
 
 	outcome sessions.Outcome // set if it must not run
 	refusal *callError       // then, what the model gets to read
@@ -72,7 +72,7 @@ func (p prepared) beside(q prepared) bool {
 		return true
 	case !p.spec.Parallel || !q.spec.Parallel:
 		return false
-	case p.verdict == tools.AskFirst || q.verdict == tools.AskFirst:
+	case p.judged.Verdict == tools.AskFirst || q.judged.Verdict == tools.AskFirst:
 		return false
 	case !p.effects && !q.effects:
 		return true
@@ -128,12 +128,12 @@ func (s *toolset) prepare(c requested) (p prepared) {
 	if p.spec.Paths != nil {
 		p.paths = p.spec.Paths(arguments)
 	}
-	p.verdict = tools.Allow
+	p.judged = tools.Judgement{Verdict: tools.Allow}
 	if s.policy != nil {
-		p.verdict, p.reason = s.policy.Judge(p.spec, arguments)
+		p.judged = s.policy.Judge(s.scope, p.spec, arguments)
 	}
-	if p.verdict == tools.DenyAlways {
-		p.refuse(sessions.OutcomeDenied, fault{tools.FailPermission, atCall}, deniedCall(c.Name, p.reason))
+	if p.judged.Verdict == tools.DenyAlways {
+		p.refuse(sessions.OutcomeDenied, fault{tools.FailPermission, atCall}, deniedCall(c.Name, p.judged.Reason))
 	}
 	return p
 }

@@ -98,12 +98,16 @@ type Compaction struct {
 
 	Todos []Todo         `json:"todos,omitempty"`
 	Notes []NotesChanged `json:"notes,omitempty"`
+
+	Approvals []Approved `json:"approvals,omitempty"`
 }
 
 // Reset begins a new session: the ledger is empty again. It never stands inside a turn.
 type Reset struct {
 	By string    `json:"by"` // stable id of the person
 	At time.Time `json:"at"`
+	// Approvals are the permissions that were given for good.
+	Approvals []Approved `json:"approvals,omitempty"`
 }
 
 // BubbleShown records the platform's id of a turn's progress message, so that it can be found again.
@@ -166,6 +170,10 @@ func decodeEntry(j entryJSON) (Entry, error) {
 		return decodeAs[TodoChanged](j)
 	case "notes_changed":
 		return decodeAs[NotesChanged](j)
+	case "approved":
+		return decodeAs[Approved](j)
+	case "revoked":
+		return decodeAs[Revoked](j)
 	case "delegated":
 		return decodeAs[Delegated](j)
 	}

@@ -69,7 +69,7 @@ func (w *writer) commit() {
 
 // entry adds one thing that may happen now.
 func (w *writer) entry() {
-	choices := []func(){w.prompt, w.notes}
+	choices := []func(){w.prompt, w.notes, w.approved, w.revoked}
 	switch {
 	case w.turn == "":
 		choices = append(choices, w.begin, w.begin, w.reset, w.compact)
@@ -135,7 +135,20 @@ func (w *writer) notes() {
 	w.add(NotesChanged{Owner: owner, Target: "memory", Content: fmt.Sprint(len(w.records))})
 }
 
-func (w *writer) reset() { w.add(Reset{By: "U1", At: noon}) }
+func (w *writer) approved() {
+	rule := rapid.SampledFrom([]string{"r", "s"}).Draw(w.t, "rule")
+	w.add(Approved{Rule: rule, For: "U1", Forever: rapid.Bool().Draw(w.t, "forever"), At: noon})
+}
+
+func (w *writer) revoked() {
+	w.add(Revoked{Rule: rapid.SampledFrom([]string{"r", "s"}).Draw(w.t, "rule"), For: "U1", At: noon})
+}
+
+// reset keeps what was allowed for good, as the program that writes resets does.
+func (w *writer) reset() {
+	w.commit()
+	w.add(Reset{By: "U1", At: noon, Approvals: fold(w.t, w.records).Forever()})
+}
 
 // compact carries over what a fold of all that was written so far says, as the program that writes compactions does.
 func (w *writer) compact() {
@@ -147,7 +160,7 @@ func (w *writer) compact() {
 	c := Compaction{
 		Messages: []Message{{Role: RoleUser, Text: "in short"}}, Prompt: s.Prompt, Turn: s.Turn, Segment: s.ID,
 		Started: s.Started, Before: 2, After: 1, Count: s.Compactions + 1, Ineffective: s.Ineffective, At: noon,
-		Todos: s.Todos, Notes: s.Notes,
+		Todos: s.Todos, Notes: s.Notes, Approvals: s.Approvals,
 	}
 	if c.Turn != nil {
 		c.Turn.From = 0

@@ -25,6 +25,7 @@ func everyEntry() []Entry {
 	}
 	todos := []Todo{{ID: "1", Content: "look", Status: TodoInProgress}}
 	notes := NotesChanged{Turn: "t1", Owner: "telegram/7/dm/1/1", Target: "memory", Content: "- likes <tea>\n", Before: "d1", At: at}
+	approved := Approved{Rule: "r", Tool: "terminal", Preview: "ls <x>", Forever: true, For: "U1", By: "U2", At: at}
 	return []Entry{
 		TurnStarted{Turn: "t1", Inputs: []ItemID{"i1", "i2"}, Requester: "U1", At: at},
 		TurnResumed{Turn: "t1", At: at},
@@ -36,8 +37,11 @@ func everyEntry() []Entry {
 		Compaction{
 			Messages: []Message{user, assistant}, Prompt: &prompt, Turn: &turn, Segment: "k@1", Started: at,
 			Before: 9, After: 4, Count: 2, Summary: true, At: at, Ineffective: 1, Todos: todos, Notes: []NotesChanged{notes},
+			Approvals: []Approved{approved},
 		},
-		Reset{By: "U1", At: at},
+		Reset{By: "U1", At: at, Approvals: []Approved{approved}},
+		approved,
+		Revoked{Rule: "r", For: "U1", By: "U2", At: at},
 		BubbleShown{Turn: "t1", MessageID: "m1"},
 		TodoChanged{Turn: "t1", Items: todos},
 		notes,
@@ -85,7 +89,7 @@ func TestEntriesAreComplete(t *testing.T) {
 		}
 	}
 	want := []string{
-		"assistant_message", "bubble_shown", "compaction", "delegated", "notes_changed", "prompt_built", "reset",
+		"approved", "assistant_message", "bubble_shown", "compaction", "delegated", "notes_changed", "prompt_built", "reset", "revoked",
 		"todo_changed", "tool_result", "turn_ended", "turn_resumed", "turn_started", "user_message",
 	}
 	for _, k := range want { // permanent names: they stand in files

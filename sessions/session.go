@@ -18,7 +18,9 @@ type Session struct {
 	Turn     *Turn          // the open turn, nil if there is none
 	Todos    []Todo         // the model's list of what is to be done
 	Notes    []NotesChanged // the last change of each of the notes in this session
-	Answered []ItemID       // what the turns that ended since folding can begin had claimed, the newest last; bounded
+	// Approvals are the permissions that reach further than one call.
+	Approvals []Approved
+	Answered  []ItemID // what the turns that ended since folding can begin had claimed, the newest last; bounded
 
 	// Measured is the size of the prompt plus the reply of the last model call, in tokens as the provider counted
 	// them, and MeasuredTo how many Messages it covers. Zero until a provider has reported.
@@ -123,6 +125,11 @@ func (s *Session) apply(e Entry, r Record) error {
 			return fmt.Errorf("reset within turn %s", s.Turn.ID)
 		}
 		s.begin(r)
+		s.Approvals = e.Approvals
+	case Approved:
+		s.approved(e)
+	case Revoked:
+		s.revoked(e)
 	case BubbleShown:
 		return s.inTurn(e.Turn, func(t *Turn) { t.Bubble = e.MessageID })
 	case TodoChanged:
@@ -170,7 +177,7 @@ func (s *Session) compact(e Compaction) {
 	s.ID, s.Started = e.Segment, e.Started
 	s.Messages = slices.Clone(e.Messages)
 	s.Prompt = e.Prompt
-	s.Todos, s.Notes = e.Todos, e.Notes
+	s.Todos, s.Notes, s.Approvals = e.Todos, e.Notes, e.Approvals
 	s.Answered = nil
 	s.Measured, s.MeasuredTo = 0, 0
 	s.Compactions, s.Ineffective, s.Unjudged = e.Count, e.Ineffective, e.Before

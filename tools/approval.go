@@ -2,12 +2,16 @@ package tools
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"slices"
 )
 
 // Approver asks a person for permission. It is implemented by the gateway, which asks in the chat.
 type Approver interface {
-	// Approve blocks until somebody who may has answered, the wait is over (denied), or the context ends (an error).
+	// Approve blocks until somebody who may has answered, the wait is over (denied), or the context ends (an error). It
+	// returns at once if the same call was allowed before for longer than once.
 	Approve(ctx context.Context, ask Ask) (Decision, error)
 }
 
@@ -16,12 +20,24 @@ type Ask struct {
 	Scope   Scope
 	Tool    string
 	Preview string // exactly what would be done
-	Reason  string // why it needs permission, one short sentence
+	Reason  string // why it needs permission, a few short sentences
+	Rule    string // names exactly this call, see Judgement; empty = it can be allowed only once
+	Always  bool   // it may be allowed for good
 }
 
-// Decision answers an Ask. By names who decided, for the model and the log.
+// Extent is how far a permission reaches.
+type Extent string
+
+const (
+	Once       Extent = "once"
+	ForSession Extent = "session" // until the person begins a new session
+	Always     Extent = "always"  // until it is revoked
+)
+
+// Decision answers an Ask.
 type Decision struct {
 	Allowed bool
+	Extent  Extent // of a permission
 	Note    string // why not: "denied by ...", "nobody answered within 5 minutes"
 }
 
@@ -34,12 +50,32 @@ const (
 	DenyAlways Verdict = "deny"
 )
 
-// Policy decides, without asking anybody, which calls need a person's permission. It is pure.
-type Policy interface {
-	Judge(spec Spec, arguments json.RawMessage) (Verdict, string)
+// Grant is something that a call gets only by a person's permission.
+type Grant string
+
+// GrantNetwork lets a command use the network.
+const GrantNetwork Grant = "network"
+
+// Judgement is what the policy says about a call.
+type Judgement struct {
+	Verdict Verdict
+	Reason  string  // for the person who is asked, or the model that is refused; empty if it is simply allowed
+	Grants  []Grant // what a permission includes
+	// Rule names exactly this call with all that it depends on: the command, the folder, the environment. A permission for
+	// longer than once holds for calls with the same rule and for no others. Empty = there is none.
+	Rule string
+	// Fleeting: equal calls need not do the same thing, because what they run may have changed; so they are never allowed
+	// for good.
+	Fleeting bool
 }
 
-// AskByRisk is the policy that asks before calls of the listed risks and allows all others.
+// Policy decides, without asking anybody, which calls need a person's permission. It is pure.
+type Policy interface {
+	Judge(scope Scope, spec Spec, arguments json.RawMessage) Judgement
+}
+
+// AskByRisk is the policy that lets tools which judge their own calls do so, asks before calls of the listed risks, and
+// allows all others.
 type AskByRisk []Risk
 
 // reasons tells a person why a call of a risk needs permission.
@@ -50,11 +86,32 @@ var reasons = map[Risk]string{
 }
 
 // Judge implements Policy.
-func (p AskByRisk) Judge(spec Spec, _ json.RawMessage) (Verdict, string) {
-	for _, r := range p {
-		if spec.Risk == r {
-			return AskFirst, reasons[r]
-		}
+func (p AskByRisk) Judge(scope Scope, spec Spec, arguments json.RawMessage) Judgement {
+	if spec.Judge != nil {
+		return spec.Judge(scope, arguments)
 	}
-	return Allow, ""
+	if !slices.Contains(p, spec.Risk) {
+		return Judgement{Verdict: Allow}
+	}
+	return Judgement{Verdict: AskFirst, Reason: reasons[spec.Risk], Rule: Rule(spec.Name, string(arguments), scope.Work)}
+}
+
+// Unasked allows what another policy would ask about, without what only a permission gives. What is never allowed stays
+// so.
+type Unasked struct{ Policy }
+
+// Judge implements Policy.
+func (p Unasked) Judge(scope Scope, spec Spec, arguments json.RawMessage) Judgement {
+	j := p.Policy.Judge(scope, spec, arguments)
+	if j.Verdict == AskFirst {
+		return Judgement{Verdict: Allow}
+	}
+	return j
+}
+
+// Rule makes a rule of everything that a call depends on.
+func Rule(parts ...string) string {
+	h := sha256.New()
+	_ = json.NewEncoder(h).Encode(parts) // writing to a hash does not fail
+	return hex.EncodeToString(h.Sum(nil)[:16])
 }

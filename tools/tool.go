@@ -52,6 +52,8 @@ type Spec struct {
 	Verifies bool
 	// Substitute names the tool to use instead once this one has failed too often in a task; empty = none.
 	Substitute string
+	// Judge says which of its calls need a person's permission, by what they would do; nil = by the risk alone. It is pure.
+	Judge func(scope Scope, arguments json.RawMessage) Judgement
 	// Preview returns one short line that tells a person what the call is about; nil = the arguments themselves.
 	Preview func(arguments json.RawMessage) string
 }
@@ -65,6 +67,8 @@ type Scope struct {
 	Chat         string // where the person writes, all threads of it together; empty = nowhere
 	Parent       string // the turn that a sub-agent works for; empty = this is none
 	Work         string // absolute path of the conversation's work folder; it exists
+	// Grants are what a person's permission for this call included.
+	Grants []Grant
 }
 
 // Person names the person who started the turn within the chat: what is kept about people is kept under it. It is empty
