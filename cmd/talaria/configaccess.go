@@ -25,9 +25,6 @@ var idShapes = map[platforms.Name]idShape{
 	platforms.Discord:  {regexp.MustCompile(`^\d{5,20}$`), regexp.MustCompile(`^\d{5,20}$`), "a number like 123456789012345678"},
 }
 
-// accessLists are the lists of one table of the access config.
-type accessLists struct{ users, chats, admins []string }
-
 // validateAccess finds entries that could never match anybody, or would match too many.
 func validateAccess(c *checker, a *AccessConfig) {
 	before := len(c.problems)
