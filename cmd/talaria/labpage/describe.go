@@ -11,6 +11,7 @@ type (
 	labView struct {
 		Panes       []paneView `json:"panes"`
 		Suggestions []string   `json:"suggestions"`
+		Hint        string     `json:"hint"`
 	}
 	paneView struct {
 		Platform platforms.Name `json:"platform"`
@@ -46,7 +47,7 @@ type (
 )
 
 func (s server) describe(w http.ResponseWriter, _ *http.Request) {
-	view := labView{Panes: []paneView{}, Suggestions: append([]string{}, s.cfg.Suggestions...)}
+	view := labView{Panes: []paneView{}, Suggestions: append([]string{}, s.cfg.Suggestions...), Hint: s.cfg.Hint}
 	for _, p := range s.cfg.Panes {
 		view.Panes = append(view.Panes, describePane(p))
 	}

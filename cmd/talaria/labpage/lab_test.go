@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,6 +20,7 @@ const token = "open-sesame"
 type lab struct {
 	telegram, slack, discord *stage
 	addr                     string
+	end                      func() // stops serving, as at the end of the test
 }
 
 func (l *lab) url() string { return "http://" + l.addr + "/?token=" + token }
@@ -40,7 +42,7 @@ func (l *lab) config() labpage.Config {
 		{Name: "queue", Description: "Do this later", Argument: "text"},
 	}
 	return labpage.Config{
-		Listen: l.addr, Token: token, Suggestions: []string{"list files", "explore"},
+		Listen: l.addr, Token: token, Suggestions: []string{"list files", "explore"}, Hint: "Try something.",
 		Panes: []labpage.Pane{
 			{
 				Platform: platforms.Telegram, Title: "Telegram", Bot: "Talaria", Stage: l.telegram, Users: people,
@@ -69,10 +71,11 @@ func newLab(t *testing.T) *lab {
 	ctx, cancel := context.WithCancel(context.Background())
 	srv.Config.BaseContext = func(net.Listener) context.Context { return ctx }
 	srv.Start()
-	t.Cleanup(func() {
+	l.end = sync.OnceFunc(func() {
 		cancel()
 		srv.Close()
 	})
+	t.Cleanup(l.end)
 	return l
 }
 

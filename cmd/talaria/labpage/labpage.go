@@ -35,6 +35,7 @@ type Config struct {
 
 	Panes       []Pane
 	Suggestions []string // texts that a click puts into the input
+	Hint        string   // what to try first; it shows where there are no messages yet
 }
 
 // Pane is one platform on the page.

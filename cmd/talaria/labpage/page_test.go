@@ -1,6 +1,7 @@
 package labpage_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -24,6 +25,8 @@ func TestPage(t *testing.T) {
 		"faults and suggestions":         tryBar,
 		"reading above is not disturbed": tryScrolling,
 		"only safe elements are drawn":   trySanitizing,
+		"what was sent comes into sight": tryAsSent,
+		"the end of the lab is told":     tryEnd,
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLab(t)
@@ -34,6 +37,12 @@ func TestPage(t *testing.T) {
 		l := newLab(t)
 		tryTabs(t, b.open(t, l, 390, 844), l)
 	})
+	for _, width := range []int64{1100, 1280, 1440} {
+		t.Run(fmt.Sprintf("nothing is cut off at %d", width), func(t *testing.T) {
+			l := newLab(t)
+			tryFit(t, b.open(t, l, width, high))
+		})
+	}
 	t.Run("the policy forbids inline scripts", func(t *testing.T) {
 		l := newLab(t)
 		tryPolicy(t, b.open(t, l, wide, high))
@@ -166,6 +175,11 @@ func tryThreads(t *testing.T, p *tab, l *lab) {
 
 	l.discord.add(sim.Message{Chat: "dc", Thread: "77", User: sim.Bot, Visible: "a thread of its own"})
 	p.until(shows(".discord .chats .sub", "a thread of its own"))
+	opener := l.discord.add(sim.Message{Chat: "dc", User: sim.Bot, Visible: "shall we go on elsewhere?"})
+	p.until(shows(".discord .messages", "shall we go on elsewhere?"))
+	p.focus(`.discord [data-id="` + opener + `"]`)
+	p.click(`.discord [data-id="` + opener + `"] [data-tool=thread]`)
+	p.until(`document.querySelector(".discord textarea").placeholder === "Message shall we go on elsewhere?"`)
 	p.click(".discord .chats .sub button")
 	p.until(shows(".discord .messages", "a thread of its own"))
 	p.write(".discord", "hello there")
@@ -221,6 +235,48 @@ func trySanitizing(t *testing.T, p *tab, l *lab) {
 	p.tolerate("Content Security Policy") // which stops what the message tries
 	if html != want {
 		t.Errorf("drawn  %s\nwanted %s", html, want)
+	}
+}
+
+// inSight is a condition: an element ends inside the list of messages that holds it.
+func inSight(selector string) string {
+	return fmt.Sprintf(`(() => {
+		const node = document.querySelector(%q);
+		return node.checkVisibility() && node.getBoundingClientRect().bottom <= node.closest(".scroller").getBoundingClientRect().bottom;
+	})()`, selector)
+}
+
+func tryAsSent(t *testing.T, p *tab, l *lab) {
+	p.until(all(shows(".telegram .nothing", "Try something."), visible(".telegram .nothing")))
+	var id string
+	for i := range 30 {
+		id = l.telegram.add(sim.Message{Chat: "t1", User: sim.Bot, Visible: "message", Wire: fmt.Sprintf("<b>message</b> %d\n\n\n", i)})
+	}
+	message := `.telegram [data-id="` + id + `"]`
+	p.until(shows(message, "message"))
+	p.focus(message)
+	p.click(message + " [data-tool=code]")
+	p.until(all(shows(message+" .wire", "<b>message</b> 29"), inSight(message+" .wire"), not(visible(".telegram .nothing"))))
+}
+
+func tryEnd(t *testing.T, p *tab, l *lab) {
+	l.discord.setTyping("dc", "", true)
+	p.until(shows(".discord .typing", "Talaria is typing"))
+	l.end()
+	p.until(not(shows(".discord .typing", "Talaria is typing")))
+	p.until(all(visible(".banner"), shows(".banner", "seems to have ended")))
+	p.tolerate("net::ERR")
+}
+
+func tryFit(t *testing.T, p *tab) {
+	for _, pane := range []string{"#pane-telegram", "#pane-slack", "#pane-discord"} {
+		p.pick(pane, "Mallory")
+		p.until(visible(pane + " .stranger"))
+		p.until(fmt.Sprintf(`(() => {
+			const pane = document.querySelector(%q);
+			const right = pane.getBoundingClientRect().right;
+			return [".persona select", ".frame", ".send"].every((s) => pane.querySelector(s).getBoundingClientRect().right <= right);
+		})()`, pane))
 	}
 }
 

@@ -24,11 +24,24 @@ export async function post(endpoint, action) {
   return answer;
 }
 
-// follow opens the stream of changes. onLink is told "connected", "reconnecting" and "ended"; after "ended" there is
-// no way back, since a lab that was started again has another token.
+const patience = 5000; // milliseconds without a connection after which it is more than a hiccup
+
+// follow opens the stream of changes. onLink is told "connected", "reconnecting", "silent" if that takes long, and
+// "ended", from where there is no way back, since a lab that was started again has another token.
 export function follow(onChat, onLink) {
   const source = new EventSource("/api/events");
-  source.addEventListener("open", () => onLink("connected"));
+  let timer;
+  const link = (state) => {
+    clearTimeout(timer);
+    timer = undefined;
+    onLink(state);
+  };
+  source.addEventListener("open", () => link("connected"));
   source.addEventListener("chat", (e) => onChat(JSON.parse(e.data)));
-  source.addEventListener("error", () => onLink(source.readyState === EventSource.CLOSED ? "ended" : "reconnecting"));
+  source.addEventListener("error", () => {
+    if (source.readyState === EventSource.CLOSED) return link("ended");
+    if (timer !== undefined) return; // one more try that failed
+    link("reconnecting");
+    timer = setTimeout(() => onLink("silent"), patience);
+  });
 }

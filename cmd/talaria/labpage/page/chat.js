@@ -50,14 +50,16 @@ export class Chat {
     for (const id of this.order) {
       const m = this.messages.get(id);
       if (m.thread === "" || titles.has(m.thread)) continue;
-      const opener = this.messages.get(m.thread) ?? m;
-      titles.set(m.thread, opener.text.replace(/\s+/g, " ").trim().slice(0, 60) || "Thread");
+      titles.set(m.thread, titleFrom(this.messages.get(m.thread) ?? m));
     }
     return [...titles].map(([id, title]) => ({ id, title }));
   }
 
   threadTitle(thread) {
-    return this.allThreads().find((t) => t.id === thread)?.title ?? "New thread";
+    const known = this.allThreads().find((t) => t.id === thread);
+    if (known) return known.title;
+    const opener = this.messages.get(thread); // of a thread that nobody has written in yet
+    return opener ? titleFrom(opener) : "New thread";
   }
 
   // last is the latest message anywhere in the chat.
@@ -72,4 +74,5 @@ export class Chat {
   }
 }
 
+const titleFrom = (opener) => opener.text.replace(/\s+/g, " ").trim().slice(0, 60) || "Thread";
 const topLevel = (m) => m.thread === "" || m.thread === m.id;

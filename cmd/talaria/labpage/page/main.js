@@ -45,21 +45,29 @@ function showUnread(pane) {
   badge.textContent = String(count);
 }
 
+// showLink tells how it stands with the lab. What the panes knew of the moment is no longer true without it.
 function showLink(state) {
   const link = document.querySelector(".link");
   link.dataset.state = state;
-  link.textContent = {
-    connected: "connected",
-    reconnecting: "connecting again…",
-    ended: "The lab has ended. Start it again and open the address that it prints.",
-  }[state];
+  link.textContent = { connected: "connected", reconnecting: "connecting again…", silent: "no answer", ended: "ended" }[state];
+  showBanner({
+    silent: "The lab does not answer: it seems to have ended. Start it again with “talaria lab” and open the address that it prints.",
+    ended: "This lab has ended. Start it again with “talaria lab” and open the address that it prints.",
+  }[state]);
+  if (state !== "connected") for (const pane of panes) pane.disconnected();
+}
+
+function showBanner(text = "") {
+  const banner = document.querySelector(".banner");
+  banner.textContent = text;
+  banner.hidden = text === "";
 }
 
 async function start() {
   history.replaceState(null, "", "/"); // the token stays in the cookie, not in the address
   const lab = await describe();
   bar = new Bar(document.querySelector(".bar"), lab.suggestions);
-  panes = lab.panes.map((p) => new Pane(p, activate, showUnread));
+  panes = lab.panes.map((p) => new Pane(p, lab.hint, activate, showUnread));
   document.querySelector(".tabs").replaceChildren(...panes.map(makeTab));
   document.querySelector(".panes").replaceChildren(...panes.map((p) => p.node));
   if (panes.length > 0) activate(panes[0]);
@@ -75,5 +83,5 @@ async function start() {
 
 start().catch((err) => {
   showLink("ended");
-  document.querySelector(".link").textContent = err.message;
+  showBanner(err.message);
 });

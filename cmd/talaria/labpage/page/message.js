@@ -126,5 +126,7 @@ function tools({ message, pane, chat, thread, act }, own, bot, node) {
     pane.canThread(chat, thread) && tool("thread", pane.look.threadLabel, () => act("thread", message)),
     own && tool("edit", "Edit", () => act("edit", message)),
     own && tool("trash", "Delete", () => act("delete", message)),
-    bot && tool("code", "As sent", () => node.classList.toggle("show-wire")));
+    bot && tool("code", "As sent", () => {
+      if (node.classList.toggle("show-wire")) node.querySelector(".wire").scrollIntoView({ block: "nearest" });
+    }));
 }

@@ -8,11 +8,12 @@ const near = 60; // pixels from the end that still count as being there
 const pause = 5 * 60 * 1000; // after this the same author is named again
 
 export class MessageList {
-  constructor(label) {
+  // hint shows as long as there are no messages.
+  constructor(label, hint) {
     this.shown = new Map(); // MessageElement or plain element, by key
     this.list = el("ol", { class: "messages" });
     this.scroller = el("div", { class: "scroller", role: "log", "aria-live": "polite", "aria-label": label, tabindex: "0" },
-      this.list);
+      this.list, el("p", { class: "nothing" }, "No messages here yet", hint !== "" && el("strong", { text: hint })));
     this.down = el("button", { class: "down", type: "button", "aria-label": "To the latest message", hidden: true },
       icon("down"), el("span", { class: "badge" }));
     this.node = el("div", { class: "list" }, this.scroller, this.down);

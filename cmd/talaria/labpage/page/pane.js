@@ -8,10 +8,11 @@ import { PlaceView } from "./placeview.js";
 import { Sidebar } from "./sidebar.js";
 
 export class Pane {
-  // onActive is told when the person turns to this pane, onChange when its unread messages may have changed.
-  constructor(description, onActive, onChange) {
+  // hint is what to try first; onActive is told when the person turns to this pane, onChange when its unread messages may have changed.
+  constructor(description, hint, onActive, onChange) {
     const { platform, title, bot, users, commands, targets } = description;
     Object.assign(this, { platform, title, bot, users, commands, targets, onActive, onChange });
+    this.firstHint = hint;
     this.look = looks[platform] ?? looks.telegram;
     this.chats = description.chats.map((c) => new Chat(c));
     this.user = users[0]?.id ?? "";
@@ -122,6 +123,11 @@ export class Pane {
     if (chat === this.chat) this.redraw();
     this.sidebar.update();
     this.onChange(this);
+  }
+
+  disconnected() {
+    for (const chat of this.chats) chat.typing.clear();
+    if (this.chat) this.redraw();
   }
 
   redraw() {

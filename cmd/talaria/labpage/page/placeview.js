@@ -8,7 +8,7 @@ export class PlaceView {
   // onClose makes it a panel that can be closed.
   constructor(pane, onClose) {
     this.pane = pane;
-    this.list = new MessageList(`Messages on ${pane.title}`);
+    this.list = new MessageList(`Messages on ${pane.title}`, pane.firstHint);
     this.composer = new Composer(pane, (what) => pane.submit(this, what));
     this.title = el("h3", {});
     this.subtitle = el("p", { class: "subtitle" });
