@@ -48,17 +48,15 @@ func lab(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return l.run(ctx, *listen, *password)
 }
 
-// labConfig is the config of the lab: everything is on, and the people of the simulators are known. The demonstration
-// model may run commands without asking, because it runs none that nobody typed.
+// labConfig is the config of the lab: everything is on, and the people of the simulators are known.
 func labConfig(folder, modelURL, model string, verbose bool) Config {
 	cfg := defaultConfig()
 	cfg.DataDir = folder
 	cfg.Model.Window, cfg.Model.MaxOutput = 32_000, 4_000
 	cfg.Tools.Toolsets = []string{"files", "terminal"}
-	cfg.Tools.Approval = "off"
+	cfg.Tools.Approval = "ask"
 	if model != "" {
 		cfg.Model.Name, cfg.Model.APIKey, cfg.Model.Window = model, os.Getenv("OPENAI_API_KEY"), defaultWindow
-		cfg.Tools.Approval = "ask"
 	}
 	if modelURL != "" {
 		cfg.Model.BaseURL = modelURL
@@ -183,9 +181,13 @@ func reachable(address string) string {
 // page serves the lab's page and prints its address.
 func (l *laboratory) page(s labStages, listen, password string) error {
 	token := rand.Text()
+	hint := ""
+	if l.cfg.Model.Name == demo.ModelName {
+		hint = "Type “help” to see what the demonstration model can do."
+	}
 	address, err := l.serve(listen, func(address string) http.Handler {
 		return labpage.New(labpage.Config{
-			Listen: address, Token: token, Password: password, Panes: s.panes(), Suggestions: demo.Suggestions(),
+			Listen: address, Token: token, Password: password, Panes: s.panes(), Suggestions: demo.Suggestions(), Hint: hint,
 		})
 	})
 	if err != nil {
