@@ -49,6 +49,7 @@ type rig struct {
 	tools    *tools.Registry
 	limits   loop.Limits
 	window   int
+	stuck    bool // the compressor cannot make anything smaller
 	ask      bool
 	notebook gateway.Notebook
 	agent    []string // toolsets that work on the session
@@ -233,6 +234,8 @@ func (r *rig) configure(text string) {
 			r.cfg.Workers = number(value)
 		case "progress":
 			r.cfg.Progress = gateway.Progress(value)
+		case "compressor":
+			r.stuck = value == "stuck"
 		case "window":
 			r.window = number(value)
 		case "max_turns":
@@ -262,12 +265,16 @@ func (r *rig) start() {
 		r.t.Fatal(err)
 	}
 	compressor := loop.NewCompressor(r.model, r.window, r.cfg.MaxOutput)
+	var before gateway.Compressor = compressor
+	if r.stuck {
+		before = stuckCompressor{}
+	}
 	runner := &loop.Runner{Model: r.model, Limits: r.limits, Compressor: compressor, Log: log}
 	if r.ask {
 		runner.Policy = tools.AskByRisk{tools.Executes}
 	}
 	g, err := gateway.New(r.cfg, gateway.Parts{
-		Store: r.store, Adapters: []platforms.Adapter{adapter}, Tools: r.tools, Notes: r.notebook, Log: log, Compressor: compressor, Runner: runner,
+		Store: r.store, Adapters: []platforms.Adapter{adapter}, Tools: r.tools, Notes: r.notebook, Log: log, Compressor: before, Runner: runner,
 	})
 	if err != nil {
 		r.t.Fatal(err)
@@ -318,6 +325,13 @@ func (r *rig) leftovers() {
 			}
 		}
 	}
+}
+
+// stuckCompressor is one whose last compressions did not help.
+type stuckCompressor struct{}
+
+func (stuckCompressor) Compress(context.Context, *sessions.Session, loop.Aim) (sessions.Compaction, error) {
+	return sessions.Compaction{}, loop.ErrIneffective
 }
 
 // logBuffer keeps the log of the gateway for a failed test.

@@ -320,9 +320,9 @@ func (r *rig) fault(call, kind string, more []string) error {
 	return nil
 }
 
-var commandLine = regexp.MustCompile(`^/(new|stop|status|memory|help)( |$)`)
+var commandLine = regexp.MustCompile(`^/(new|stop|compress|status|memory|help)( |$)`)
 
-var durations = regexp.MustCompile(`\d+(\.\d+)? s\b|\d+ min \d+ s\b|since \d{4}-\d\d-\d\d \d\d:\d\d|\d+ → \d+ tokens|about \d+ of \d+ tokens \(\d+ %\)`)
+var durations = regexp.MustCompile(`\d+(\.\d+)? s\b|\d+ min \d+ s\b|since \d{4}-\d\d-\d\d \d\d:\d\d|\d+ → \d+ tokens|about \d+ of \d+ tokens \(\d+ %\)|about \d+ to \d+ tokens`)
 
 // seen writes down what all chats look like now. Durations, dates and token counts are left out: they depend on how long
 // the script waited, and on every word of the prompt.

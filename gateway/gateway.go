@@ -95,6 +95,7 @@ type Gateway struct {
 	pool   *semaphore.Weighted
 	live   *directory
 	turns  *turnIndex
+	stuck  sync.Map // ids of sessions whose people know that compressing does not help any more
 
 	ctx  context.Context // of the conversations; cancelled with loop.ErrParked
 	side sync.WaitGroup  // short calls beside the conversations: refusals, bubbles, typing

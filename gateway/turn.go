@@ -31,6 +31,9 @@ type turn struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
+	squeeze func() turnEnd // not nil: this is no turn but a compression that a person asked for
+	note    string         // what the person is told behind the answer
+
 	mu       sync.Mutex
 	ask      *pendingAsk      // the question for permission that waits for a person, nil if none does
 	question *pendingQuestion // the model's question that waits, nil if none does
@@ -67,6 +70,9 @@ func newTurn(ctx context.Context, c *conversation, inputs []*input, open *sessio
 // run takes a worker's slot, compresses the history if it is time, opens the turn in the log and runs the loop.
 func (t *turn) run() turnEnd {
 	defer t.cancel(nil)
+	if t.squeeze != nil {
+		return t.squeeze()
+	}
 	g := t.c.g
 	if !t.slot() {
 		return turnEnd{unstarted: t.inputs}
@@ -221,13 +227,9 @@ func (t *turn) compress() {
 	}
 	ctx, stop := loop.Unhurried(t.ctx)
 	defer stop()
-	work, err := g.work(t.c.key)
+	compaction, err := g.parts.Compressor.Compress(ctx, s, loop.Aim{Work: t.workFolder()})
 	if err != nil {
-		g.log.Warn("the work folder is not usable", "conversation", t.c.key, "error", err)
-	}
-	compaction, err := g.parts.Compressor.Compress(ctx, s, loop.Aim{Work: work})
-	if err != nil {
-		g.log.Warn("the history was not compressed", "conversation", t.c.key, "tokens", before, "error", err)
+		t.notCompressed(s, before, err)
 		return
 	}
 	if err := t.log.append(ctx, sessions.Record{Entries: append([]sessions.Entry{compaction}, t.prompt(s)...)}); err != nil {
@@ -263,7 +265,11 @@ func (j *turnJournal) Append(ctx context.Context, entries ...sessions.Entry) err
 func (j *turnJournal) End(ctx context.Context, outcome loop.Outcome, entries ...sessions.Entry) error {
 	var outs []output
 	last := j.t.inputs[len(j.t.inputs)-1]
-	if out, ok := j.t.c.g.answer(last, outcome.Text); ok {
+	text := outcome.Text
+	if text != "" {
+		text += j.t.note
+	}
+	if out, ok := j.t.c.g.answer(last, text); ok {
 		j.t.bubble.settle()
 		out.Bubble = j.t.log.snapshot().Turn.Bubble
 		outs = append(outs, out)

@@ -49,14 +49,14 @@ func summaryQuestion(plan layout, focus string, limit, size int) string {
 	if keep := lasting(plan.earlier); len(keep) > 0 {
 		fmt.Fprintf(&b, "Keep each of these lines word for word, under its heading:\n\n<keep>\n%s\n</keep>\n\n", strings.Join(keep, "\n"))
 	}
-	if focus != "" {
-		fmt.Fprintf(&b, "The person asks you to keep everything about this in particular:\n\n<focus>\n%s\n</focus>\n\n", prefix(focus, maxQuoted))
-	}
 	fmt.Fprintf(&b, "This is the part of the conversation that the notes must cover now. Use at most %d words.\n\n"+
 		"<transcript>\n%s</transcript>\n", limit*3/4, transcript(plan.middle, size))
 	if plan.request != nil {
 		fmt.Fprintf(&b, "\nThe assistant is working on this request, which it will still see:\n\n<request>\n%s\n</request>\n",
 			prefix(plan.request.Text, maxQuoted))
+	}
+	if focus != "" {
+		fmt.Fprintf(&b, "\nThe person asks you to keep everything about this in particular:\n\n<focus>\n%s\n</focus>\n", prefix(focus, maxQuoted))
 	}
 	return b.String()
 }
