@@ -22,6 +22,8 @@ func (r *rig) agentTools() (all []tools.Tool, err error) {
 			set, err = agenttools.NewMemory(notes)
 		case "session_search":
 			set, err = agenttools.NewSearch(r.store)
+		case "delegation":
+			set, err = agenttools.NewDelegation(agenttools.Delegation{MaxIterations: 5, MaxParallel: 2})
 		default:
 			err = fmt.Errorf("config: no agent tools %q", name)
 		}

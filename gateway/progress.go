@@ -45,6 +45,7 @@ type line struct {
 	outcome             sessions.Outcome
 	took                time.Duration
 	remark              string
+	task                int // of a sub-agent, from 1; 0 = it is no sub-agent's
 }
 
 // apply folds one event.
@@ -62,9 +63,11 @@ func (p *progress) apply(e loop.Event) {
 		p.status = "🔎 checking"
 	case loop.CallStarted:
 		p.calls++
-		p.callStarted(e)
+		p.callStarted(e, 0)
 	case loop.CallEnded:
-		p.callEnded(e)
+		p.callEnded(e, 0)
+	case loop.SubAgent:
+		p.subAgent(e)
 	case loop.Changed:
 		if list, ok := e.Entry.(sessions.TodoChanged); ok {
 			p.todos = list.Items
@@ -83,15 +86,33 @@ func (p *progress) apply(e loop.Event) {
 	}
 }
 
-func (p *progress) callStarted(e loop.CallStarted) {
+// subAgent shows what a sub-agent does below the call that it works for.
+func (p *progress) subAgent(e loop.SubAgent) {
+	within := fmt.Sprintf("%s/%d/", e.CallID, e.Task)
+	switch inner := e.Event.(type) {
+	case loop.CallStarted:
+		p.calls++
+		inner.CallID = within + inner.CallID
+		p.callStarted(inner, e.Task)
+	case loop.CallEnded:
+		inner.CallID = within + inner.CallID
+		p.callEnded(inner, e.Task)
+	case loop.Replied:
+		p.usage = p.usage.Add(inner.Usage)
+	case loop.AwaitingApproval, loop.ApprovalOver:
+		p.apply(inner)
+	}
+}
+
+func (p *progress) callStarted(e loop.CallStarted, task int) {
 	limit := previewRunes
 	if p.mode == ProgressVerbose {
 		limit = verboseRunes
 	}
-	l := line{call: e.CallID, tool: e.Tool, preview: oneLine(e.Preview, limit), times: 1, running: 1}
+	l := line{task: task, call: e.CallID, tool: e.Tool, preview: oneLine(e.Preview, limit), times: 1, running: 1}
 	if n := len(p.lines); n > 0 {
 		last := &p.lines[n-1]
-		same := last.tool == l.tool && (last.preview == l.preview || p.mode == ProgressNew)
+		same := last.tool == l.tool && last.task == l.task && (last.preview == l.preview || p.mode == ProgressNew)
 		if same && last.remark == "" {
 			last.times++
 			last.running++
@@ -102,10 +123,10 @@ func (p *progress) callStarted(e loop.CallStarted) {
 	p.lines = append(p.lines, l)
 }
 
-func (p *progress) callEnded(e loop.CallEnded) {
+func (p *progress) callEnded(e loop.CallEnded, task int) {
 	for i := len(p.lines) - 1; i >= 0; i-- {
 		l := &p.lines[i]
-		if l.tool == e.Tool && l.running > 0 && (l.call == e.CallID || l.times > 1) {
+		if l.tool == e.Tool && l.task == task && l.running > 0 && (l.call == e.CallID || l.times > 1) {
 			l.running--
 			l.outcome, l.took = e.Outcome, l.took+e.Took
 			return
@@ -177,6 +198,9 @@ func (l line) render() string {
 		return l.remark
 	}
 	s := icon(l.tool) + " " + l.tool
+	if l.task > 0 {
+		s = fmt.Sprintf("↳ %d · %s", l.task, s)
+	}
 	if l.preview != "" {
 		s += " `" + l.preview + "`"
 	}

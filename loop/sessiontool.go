@@ -40,6 +40,16 @@ func (c SessionCall) Ask(ctx context.Context, q tools.Question) (tools.Answer, e
 	return c.t.runner.Asker.Ask(ctx, q)
 }
 
+// PlainTools returns the tools of the turn that are not agent-level ones: those that a sub-agent can have.
+func (c SessionCall) PlainTools() (plain []tools.Tool) {
+	for _, t := range c.t.Tools.Tools() {
+		if _, ok := t.(SessionTool); !ok {
+			plain = append(plain, t)
+		}
+	}
+	return plain
+}
+
 // emit tells the observer of the turn about something that happens within the call, unless the call is over.
 func (c SessionCall) emit(e Event) {
 	c.t.telling.Lock()

@@ -68,6 +68,9 @@ func (c SessionCall) Delegate(ctx context.Context, task Task) (Outcome, sessions
 	within, stop := stoppable(ctx)
 	defer stop()
 	o := sub.run(within)
+	if sub.said { // without what a person would be told about the end
+		o.Text = sub.reply.message.Text
+	}
 	return o, sessions.Spent{Rounds: o.Rounds, Calls: o.Calls, Tokens: sub.budget.tokens, Usage: o.Usage}
 }
 

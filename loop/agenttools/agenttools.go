@@ -25,6 +25,8 @@ var (
 	memoryDescription string
 	//go:embed session_search.md
 	searchDescription string
+	//go:embed delegate_task.md
+	delegateDescription string
 	//go:embed clarify.md
 	clarifyDescription string
 )

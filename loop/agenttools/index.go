@@ -53,11 +53,14 @@ type index struct {
 	calls    map[string]string // tool call id -> tool, of the newest reply
 	docs     []document
 	size     int
+	limit    int // of size
 	words    int
 	postings map[string][]posting
 }
 
-func newIndex() *index { return &index{postings: map[string][]posting{}, calls: map[string]string{}} }
+func newIndex() *index {
+	return &index{postings: map[string][]posting{}, calls: map[string]string{}, limit: maxIndexed}
+}
 
 // update reads what the log has more.
 func (x *index) update(ctx context.Context, past Past, key sessions.Key) error {
@@ -100,7 +103,7 @@ func (x *index) add(d document) {
 	}
 	d.text = strings.ToValidUTF8(d.text[:min(len(d.text), maxDocument)], "")
 	d.session = x.resets
-	if x.size+len(d.text) > maxIndexed {
+	if x.size+len(d.text) > x.limit {
 		old := x.docs[len(x.docs)/3:]
 		x.docs, x.size, x.words, x.postings = nil, 0, 0, map[string][]posting{}
 		for _, o := range old {

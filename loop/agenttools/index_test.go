@@ -29,12 +29,13 @@ func TestWords(t *testing.T) {
 
 func TestIndexForgetsTheOldest(t *testing.T) {
 	x := newIndex()
+	x.limit = 500_000
 	body := strings.Repeat("filler ", maxDocument/7-10)
-	n := 2 * maxIndexed / len(body)
+	n := 2 * x.limit / len(body)
 	for i := range n {
 		x.add(document{text: fmt.Sprintf("number%d %s", i, body)})
 	}
-	if x.size > maxIndexed || len(x.docs) < n/4 {
+	if x.size > x.limit || len(x.docs) < n/4 {
 		t.Errorf("%d bytes in %d documents", x.size, len(x.docs))
 	}
 	if len(x.find("number0", "")) != 0 {
