@@ -25,6 +25,7 @@ func commands() []command {
 		{"new", "Start a new session: I forget what we talked about.", (*conversation).cmdNew},
 		{"stop", "Stop what I am doing.", (*conversation).cmdStop},
 		{"approvals", "Show what you have allowed for longer than once, or take it back.", (*conversation).cmdApprovals},
+		{"compress", "Summarise our conversation now; name what matters most behind the command.", (*conversation).cmdCompress},
 		{"status", "Show what I am doing and how full my memory is.", (*conversation).cmdStatus},
 		{"memory", "Show what I have noted about you.", (*conversation).cmdMemory},
 		{"help", "Show this list.", (*conversation).cmdHelp},
