@@ -115,7 +115,7 @@ func (x *turnIndex) pending(id string) *pendingAsk {
 // belongs to. A button that has nothing to do any more says so.
 func (g *Gateway) button(ctx context.Context, b *platforms.ButtonPressed) (platforms.Receipt, error) {
 	note := func(text string) (platforms.Receipt, error) { return platforms.Receipt{Note: text}, nil }
-	if d := g.cfg.Access.Decide(b.Origin); !d.Admitted {
+	if d := g.admit(b.Origin); !d.Admitted {
 		g.log.Info("button press refused", "platform", b.Address.Platform, "user", b.Sender.ID, "rule", d.Rule)
 		return note("Sorry, these buttons are not for you.")
 	}

@@ -81,7 +81,7 @@ func newWorld(p platforms.Name) world {
 		w := world{
 			name: p, stage: simtelegram.New(simtelegram.Options{Token: token, BotID: 7000000001}),
 			users:  map[string]string{"alice": "101", "bob": "102", "mallory": "103"},
-			places: map[string]string{"dm": "101", "dm2": "102", "dmx": "103", "group": "-1001000000001"},
+			places: map[string]string{"dm": "101", "dm2": "102", "dmx": "103", "group": "-5001"},
 			forum:  "-1001000000002", thread: "5", send: "sendMessage", edit: "editMessageText",
 		}
 		w.adapter = func(net *memnet.Listener, log *slog.Logger) (platforms.Adapter, error) {

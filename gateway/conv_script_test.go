@@ -39,8 +39,9 @@ const patience = 3 * time.Minute
 //	release                  lets the model go on where its step says hold
 //	calls N                  the model has been called so often
 //	logged: TEXT             the gateway's log contains it
-//	fault send|edit|find|findthread KIND [DURATION] [xN]   the next such call, or the next N, goes wrong: 429, 500, cut, lose, html,
+//	fault send|edit|find|findthread|poll KIND [DURATION] [xN]   the next such call, or the next N, goes wrong: 429, 500, cut, lose, html,
 //	                         denied
+//	migrate group CHAT       Telegram makes another chat of it; the old one is "before"
 //	unfault                  no more of these
 //	lag DURATION             Slack shows new messages to look-ups only so much later
 //	duplicate N              the next N events come twice
@@ -115,6 +116,10 @@ func (r *rig) step(line string) error {
 		return nil
 	case "fault":
 		return r.fault(arg(1), arg(2), words[min(3, len(words)):])
+	case "migrate":
+		from := r.world.places[arg(1)]
+		r.world.places[arg(1)], r.world.places["before"] = arg(2), from
+		return r.world.stage.(interface{ Migrate(from, to string) error }).Migrate(from, arg(2))
 	case "unfault":
 		r.world.stage.Faults().Clear()
 		return nil
@@ -280,6 +285,8 @@ func (r *rig) fault(call, kind string, more []string) error {
 	switch call {
 	case "edit":
 		f.Method = r.world.edit
+	case "poll":
+		f.Method = "getUpdates"
 	case "find", "findthread":
 		f.Method = map[string]string{"find": "conversations.history", "findthread": "conversations.replies"}[call]
 		if r.world.name == platforms.Discord {
@@ -336,7 +343,7 @@ func (r *rig) seen() string {
 	for name, id := range r.world.users {
 		names[id] = name
 	}
-	for _, place := range []string{"dm", "dm2", "dmx", "group", "thread"} {
+	for _, place := range []string{"dm", "dm2", "dmx", "before", "group", "thread"} {
 		for chat, name := range chats {
 			if name != place {
 				continue

@@ -165,7 +165,7 @@ func (c *conversation) take(ctx context.Context, in *input) {
 		return
 	}
 	o := in.origin()
-	if d := c.g.cfg.Access.Decide(o); !d.Admitted {
+	if d := c.g.admit(o); !d.Admitted {
 		c.g.log.Info("no longer allowed", "conversation", c.key, "user", o.Sender.ID, "rule", d.Rule)
 		c.reply(ctx, in, "")
 		return
@@ -211,7 +211,7 @@ func (c *conversation) resume(ctx context.Context, open *sessions.Turn, claimed 
 		return
 	}
 	t := newTurn(ctx, c, claimed, open)
-	if d := c.g.cfg.Access.Decide(claimed[0].origin()); !d.Admitted {
+	if d := c.g.admit(claimed[0].origin()); !d.Admitted {
 		t.cancel(loop.ErrStopped)
 	}
 	c.start(t)

@@ -77,28 +77,38 @@ func (o *outbox) step(adapter platforms.Adapter, j *job, i int) bool {
 	return o.mark(o.ctx, j, i, p) && p.State == sessions.Queued
 }
 
-// outgoing is what is posted for one part.
-func (j *job) outgoing(i int) platforms.Outgoing {
+// outgoing is what is posted for one part, and where. In a chat that has moved since, the message that it replies to has
+// another id.
+func (o *outbox) outgoing(j *job, i int) (platforms.Address, platforms.Outgoing) {
+	to := o.now(j.out.To)
 	out := platforms.Outgoing{
 		Text: j.out.Pieces[i], Key: partKey(j.row.ID, i), Class: platforms.PriorityFinal,
 	}
-	if i == 0 {
+	if i == 0 && to == j.out.To {
 		out.ReplyTo = j.out.ReplyTo
 	}
 	if i == len(j.out.Pieces)-1 {
 		out.Buttons = j.out.Buttons
 	}
-	return out
+	return to, out
 }
 
-// send posts one part; a refused format is sent once more as plain text.
+// send posts one part. A refused format is sent once more as plain text, and what was meant for a chat that has moved is
+// sent after it.
 func (o *outbox) send(ctx context.Context, adapter platforms.Adapter, j *job, i int) (string, error) {
-	out := j.outgoing(i)
-	id, err := adapter.Send(ctx, j.out.To, out)
+	to, out := o.outgoing(j, i)
+	id, err := adapter.Send(ctx, to, out)
+	if chat := platforms.MovedTo(err); chat != "" {
+		if err := o.moved(ctx, to, chat); err != nil {
+			o.log.Error("the move of a chat could not be remembered", "lane", j.row.Lane, "error", err)
+		}
+		to.Chat, out.ReplyTo = chat, ""
+		id, err = adapter.Send(ctx, to, out)
+	}
 	if platforms.ClassOf(err) == platforms.BadFormat {
 		o.log.Warn("the platform refused the formatting; sending plain text", "row", j.row.ID, "part", i, "error", err)
 		out.Plain, out.Text = true, markup.Plain(out.Text)
-		id, err = adapter.Send(ctx, j.out.To, out)
+		id, err = adapter.Send(ctx, to, out)
 	}
 	return id, err
 }

@@ -13,10 +13,10 @@ import (
 
 // edited admits a change of a message. Like the message itself it must come from somebody who may, and be for the bot.
 func (g *Gateway) edited(ctx context.Context, e *platforms.MessageEdited) error {
-	if e.Sender.Bot || !g.cfg.Access.Decide(e.Origin).Admitted {
+	if e.Sender.Bot || !g.admit(e.Origin).Admitted {
 		return nil
 	}
-	key := SessionKey(e.Origin)
+	key := g.key(e.Origin)
 	addressed, err := g.addressed(ctx, key, &e.Message)
 	if err != nil || !addressed {
 		return err

@@ -94,6 +94,7 @@ type Gateway struct {
 	outbox *outbox
 	pool   *semaphore.Weighted
 	live   *directory
+	moves  *moves
 	turns  *turnIndex
 	stuck  sync.Map // ids of sessions whose people know that compressing does not help any more
 
@@ -135,8 +136,9 @@ func (g *Gateway) Run(ctx context.Context) error {
 	defer stopDelivery()
 	g.ctx = conversations
 	g.live = newDirectory(g)
+	g.moves = &moves{store: g.store}
 	g.outbox = newOutbox(delivery, g.store, g.adapters, g.log)
-	g.outbox.doubt = g.doubt
+	g.outbox.doubt, g.outbox.now, g.outbox.moved = g.doubt, g.moves.now, g.migrated
 	if err := g.recover(ctx); err != nil {
 		return fmt.Errorf("take over what an earlier run left: %w", err)
 	}
@@ -162,6 +164,9 @@ func (g *Gateway) Run(ctx context.Context) error {
 
 // recover wakes the conversations that have something to do and takes over the outbox.
 func (g *Gateway) recover(ctx context.Context) error {
+	if err := g.moves.load(ctx); err != nil {
+		return err
+	}
 	keys := map[sessions.Key]bool{}
 	for item, err := range g.store.Pending(ctx) {
 		if err != nil {

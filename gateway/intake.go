@@ -31,6 +31,8 @@ func (g *Gateway) sink(ctx context.Context, u platforms.Update) (platforms.Recei
 		return platforms.Receipt{}, g.edited(ctx, u)
 	case *platforms.MessageDeleted:
 		return platforms.Receipt{}, g.deleted(ctx, u)
+	case *platforms.ChatMigrated:
+		return platforms.Receipt{}, g.migrated(ctx, u.From, u.To)
 	}
 	return platforms.Receipt{}, nil
 }
@@ -40,12 +42,12 @@ func (g *Gateway) message(ctx context.Context, m *platforms.Message) error {
 	if m.Sender.Bot {
 		return nil
 	}
-	d := g.cfg.Access.Decide(m.Origin)
+	d := g.admit(m.Origin)
 	if !d.Admitted {
 		g.refuse(m, d)
 		return nil
 	}
-	key := SessionKey(m.Origin)
+	key := g.key(m.Origin)
 	addressed, err := g.addressed(ctx, key, m)
 	if err != nil || !addressed {
 		return err
@@ -113,13 +115,13 @@ func (g *Gateway) accept(ctx context.Context, key sessions.Key, id string, in in
 // nativeCommand admits a native command. Where it was used outside any conversation, the answer goes with the
 // acknowledgement.
 func (g *Gateway) nativeCommand(ctx context.Context, c *platforms.CommandInvoked) (platforms.Receipt, error) {
-	if d := g.cfg.Access.Decide(c.Origin); !d.Admitted {
+	if d := g.admit(c.Origin); !d.Admitted {
 		return platforms.Receipt{Note: markup.Plain(refusal(c.Sender, c.Address.Platform))}, nil
 	}
 	if c.Kind == platforms.Thread && c.Address.Thread == "" {
 		return platforms.Receipt{Note: "Commands work inside a thread. Open the thread and write !" + c.Name + " there."}, nil
 	}
-	return platforms.Receipt{}, g.accept(ctx, SessionKey(c.Origin), c.NativeID(), input{Command: c})
+	return platforms.Receipt{}, g.accept(ctx, g.key(c.Origin), c.NativeID(), input{Command: c})
 }
 
 // refuse answers a stranger's direct message once, and is silent elsewhere. Nothing is stored.

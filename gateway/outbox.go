@@ -17,7 +17,9 @@ type outbox struct {
 	store    sessions.Store
 	adapters map[platforms.Name]platforms.Adapter
 	log      *slog.Logger
-	doubt    func(sessions.Key, sessions.RowID) // called when nothing is left to do for a row but what is in doubt
+	doubt    func(sessions.Key, sessions.RowID)                                 // called when nothing is left to do for a row but what is in doubt
+	now      func(platforms.Address) platforms.Address                          // where something for an address has to be sent
+	moved    func(ctx context.Context, from platforms.Address, to string) error // called when a chat turns out to have moved
 
 	ctx   context.Context // ends when delivery must stop at once
 	mu    sync.Mutex

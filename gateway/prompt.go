@@ -24,7 +24,7 @@ type Notebook interface {
 // scope says where and for whom the turn's calls run.
 func (t *turn) scope(work string) tools.Scope {
 	return tools.Scope{
-		Conversation: string(t.c.key), Turn: t.id, Chat: chatOf(t.address), Requester: t.requester, Work: work,
+		Conversation: string(t.c.key), Turn: t.id, Chat: chatOf(t.c.g.moves.first(t.address)), Requester: t.requester, Work: work,
 	}
 }
 
@@ -79,7 +79,7 @@ func (c *conversation) cmdMemory(ctx context.Context, in *input) {
 		return
 	}
 	o := in.origin()
-	person := tools.Scope{Chat: chatOf(o.Address), Requester: o.Sender.ID}.Person()
+	person := tools.Scope{Chat: chatOf(c.g.moves.first(o.Address)), Requester: o.Sender.ID}.Person()
 	memory, profile, _, err := c.g.parts.Notes.Open(c.log.snapshot(), person)
 	switch {
 	case err != nil:

@@ -67,7 +67,8 @@ func (o *outbox) find(adapter platforms.Adapter, j *job, i int, p sessions.Part)
 		if !sleepUntil(o.ctx, time.Now().Add(wait)) {
 			return p
 		}
-		id, err := finder.Find(o.ctx, j.out.To, j.outgoing(i), p.First)
+		to, out := o.outgoing(j, i)
+		id, err := finder.Find(o.ctx, to, out, p.First)
 		switch class := platforms.ClassOf(err); {
 		case err == nil && id != "":
 			p.State, p.MessageID, p.Error = sessions.Sent, id, ""

@@ -51,7 +51,7 @@ type turnEnd struct {
 func newTurn(ctx context.Context, c *conversation, inputs []*input, open *sessions.Turn) *turn {
 	o := inputs[0].origin()
 	t := &turn{
-		c: c, log: c.log, id: newID(), inputs: inputs, requester: o.Sender.ID, address: o.Address, started: time.Now(),
+		c: c, log: c.log, id: newID(), inputs: inputs, requester: o.Sender.ID, address: c.g.moves.now(o.Address), started: time.Now(),
 		asking: make(chan struct{}, 1),
 	}
 	shown := ""

@@ -55,6 +55,15 @@ func ClassOf(err error) Class {
 	return Transient
 }
 
+// MovedTo returns the new id of a chat that has migrated, empty if that is not what went wrong.
+func MovedTo(err error) string {
+	var e *Error
+	if errors.As(err, &e) && e.Class == Gone {
+		return e.To
+	}
+	return ""
+}
+
 // WaitOf returns how long the platform wants us to wait before the next call, 0 if it did not say.
 func WaitOf(err error) time.Duration {
 	var e *Error

@@ -3,7 +3,7 @@ package platforms
 import "time"
 
 // Update is what an adapter delivers. The set is closed: *Message, *MessageEdited, *MessageDeleted, *ButtonPressed,
-// *CommandInvoked.
+// *CommandInvoked, *ChatMigrated.
 type Update interface {
 	// NativeID identifies the event for deduplication: the same for every delivery of the same event, different for
 	// different events, over all platforms and accounts and for ever.
@@ -101,13 +101,22 @@ type CommandInvoked struct {
 	At       time.Time `json:"at"`
 }
 
+// ChatMigrated says that a chat has become another one, with another id, and takes no messages any more.
+type ChatMigrated struct {
+	Native string  `json:"native"`
+	From   Address `json:"from"`
+	To     string  `json:"to"` // the new chat
+}
+
 func (m *Message) NativeID() string        { return m.Native }
 func (m *MessageEdited) NativeID() string  { return m.Native }
 func (m *MessageDeleted) NativeID() string { return m.Native }
 func (b *ButtonPressed) NativeID() string  { return b.Native }
 func (c *CommandInvoked) NativeID() string { return c.Native }
+func (c *ChatMigrated) NativeID() string   { return c.Native }
 
 func (*Message) update()        {}
 func (*MessageDeleted) update() {}
 func (*ButtonPressed) update()  {}
 func (*CommandInvoked) update() {}
+func (*ChatMigrated) update()   {}

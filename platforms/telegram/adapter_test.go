@@ -142,8 +142,12 @@ func TestMigratedGroupNamesItsSuccessor(t *testing.T) {
 		if _, err := w.adapter.Send(t.Context(), w.at(e.To, ""), platforms.Outgoing{Text: "x"}); err != nil {
 			t.Error(err)
 		}
-		if got := w.updates(time.Minute); len(got) != 0 {
-			t.Errorf("service messages were delivered: %v", got)
+		got := w.updates(time.Minute)
+		if len(got) != 2 || got[0].NativeID() != got[1].NativeID() {
+			t.Fatalf("the two service messages gave %v", got)
+		}
+		if m, ok := got[0].(*platforms.ChatMigrated); !ok || m.From != w.at("-500", "") || m.To != "-1005000" {
+			t.Errorf("migration is %+v", got[0])
 		}
 	})
 }

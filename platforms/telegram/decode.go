@@ -51,6 +51,23 @@ func (d decoder) message(m *message) (*platforms.Message, string) {
 	}, ""
 }
 
+// migrated decodes the service messages about a group that became a supergroup, of which both chats get one; nil if this
+// is neither.
+func (d decoder) migrated(m *message) *platforms.ChatMigrated {
+	from, to := m.Chat.ID, m.MigrateToChatID
+	if m.MigrateFromChatID != 0 {
+		from, to = m.MigrateFromChatID, m.Chat.ID
+	}
+	if to == 0 {
+		return nil
+	}
+	old, successor := strconv.FormatInt(from, 10), strconv.FormatInt(to, 10)
+	return &platforms.ChatMigrated{
+		Native: d.native("g", old, successor), To: successor,
+		From: platforms.Address{Platform: platforms.Telegram, Account: d.account, Chat: old},
+	}
+}
+
 // edited decodes a changed message. Its time is that of the change.
 func (d decoder) edited(m *message) (*platforms.MessageEdited, string) {
 	changed, skip := d.message(m)

@@ -146,9 +146,9 @@ func TestDecodeMessage(t *testing.T) {
 
 func TestDecodeSkips(t *testing.T) {
 	for raw, want := range map[string]string{
-		`"text":"x",` + group + `,` + fromBot:                                                                              "own message",
-		`"new_chat_title":"x",` + group + `,` + fromAda:                                                                    "service message",
-		`"migrate_to_chat_id":-1005,` + group + `,` + fromAda:                                                              "service message",
+		`"text":"x",` + group + `,` + fromBot:           "own message",
+		`"new_chat_title":"x",` + group + `,` + fromAda: "service message",
+
 		`"text":"/new@other_bot x","entities":[{"type":"bot_command","offset":0,"length":14}],` + group + `,` + fromAda:    "command for another bot",
 		`"text":"/new@talaria_bot2 x","entities":[{"type":"bot_command","offset":0,"length":17}],` + group + `,` + fromAda: "command for another bot",
 	} {

@@ -120,6 +120,9 @@ func (p *poller) handle(ctx context.Context, raw json.RawMessage) bool {
 func (p *poller) deliver(ctx context.Context, u *update, raw json.RawMessage) bool {
 	d := decoder{account: p.account, self: p.self}
 	switch {
+	case u.Message != nil && d.migrated(u.Message) != nil:
+		_, ok := p.commit(ctx, d.migrated(u.Message))
+		return ok
 	case u.Message != nil:
 		m, skip := d.message(u.Message)
 		if skip != "" {
