@@ -107,10 +107,13 @@ type LoopConfig struct {
 	CircuitBreakThreshold int `toml:"circuit_break_threshold"`
 }
 
-// ContextConfig says how much of a tool result the model sees, in lines.
+// ContextConfig says how much of a tool result the model sees, in lines, and when the history is made smaller.
 type ContextConfig struct {
-	ToolResultHead int `toml:"tool_result_head"`
-	ToolResultTail int `toml:"tool_result_tail"`
+	ToolResultHead int     `toml:"tool_result_head"`
+	ToolResultTail int     `toml:"tool_result_tail"`
+	PreflightAt    float64 `toml:"preflight_at"`
+	SummarizeAt    float64 `toml:"summarize_at"`
+	MaxMessages    int     `toml:"max_messages"`
 }
 
 // ToolsConfig says what the model can do.
@@ -149,7 +152,10 @@ func defaultConfig() Config {
 			TimeoutSeconds: int(limits.Timeout / time.Second), RepeatThreshold: limits.RepeatThreshold,
 			RetryPerTool: limits.RetryPerTool, CircuitBreakThreshold: limits.CircuitBreak,
 		},
-		Context:  ContextConfig{ToolResultHead: limits.ResultHead, ToolResultTail: limits.ResultTail},
+		Context: ContextConfig{
+			ToolResultHead: limits.ResultHead, ToolResultTail: limits.ResultTail,
+			PreflightAt: 0.5, SummarizeAt: 0.7, MaxMessages: 400,
+		},
 		Tools:    ToolsConfig{Toolsets: []string{"files"}, Approval: "ask"},
 		Progress: ProgressConfig{Mode: gateway.ProgressAll, EditInterval: 1500 * time.Millisecond},
 		Log:      LogConfig{Level: "info", Format: "text"},

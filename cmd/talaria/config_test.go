@@ -81,6 +81,8 @@ func TestConfigErrors(t *testing.T) {
 		{"everybody an admin", "[access.slack]\nadmins = [\"*\"]\n", "would make everybody an admin"},
 		{"the anonymous admin", "[access.telegram]\nadmins = [\"1087968824\"]\n", "anonymous"},
 		{"half of Slack's tokens", "[platforms.slack]\nbot_token = \"xoxb-1\"\n", "Slack needs both tokens"},
+		{"thresholds in the wrong order", "[context]\nsummarize_at = 0.4\n", ":2: context.summarize_at: 0.4 is below context.preflight_at (0.5)"},
+		{"a late summary", "[context]\nsummarize_at = 0.9\n", "gateway.compress_at: 0.85 is below context.summarize_at (0.9)"},
 		{"a fallback without a name", "[[fallbacks]]\nbase_url = \"http://x\"\n", "fallbacks[0].name: a model needs a name"},
 		{"a profile without a pattern", "[[profiles]]\nwindow = 9000\n", "profiles[0].match"},
 		{"an unknown API mode", "[[auxiliary.compression]]\nname = \"x\"\napi = \"soap\"\n", `auxiliary.compression[0].api: "soap" is not one of chat, responses`},

@@ -92,6 +92,8 @@ func validate(cfg *Config) []string {
 	c.between("loop.circuit_break_threshold", cfg.Loop.CircuitBreakThreshold, 1, 1_000)
 	c.between("context.tool_result_head", cfg.Context.ToolResultHead, 1, 10_000)
 	c.between("context.tool_result_tail", cfg.Context.ToolResultTail, 0, 10_000)
+	c.between("context.max_messages", cfg.Context.MaxMessages, 20, 1_000_000)
+	validateThresholds(c, cfg)
 	for _, t := range cfg.Tools.Toolsets {
 		c.oneOf("tools.toolsets", t, "files", "terminal")
 	}
@@ -108,6 +110,21 @@ func validate(cfg *Config) []string {
 	c.oneOf("log.level", cfg.Log.Level, "debug", "info", "warn", "error")
 	c.oneOf("log.format", cfg.Log.Format, "text", "json")
 	return c.problems
+}
+
+// validateThresholds checks that the history is pruned first, summarised then, and compressed before a turn last.
+func validateThresholds(c *checker, cfg *Config) {
+	preflight, summarize := cfg.Context.PreflightAt, cfg.Context.SummarizeAt
+	if preflight < 0.1 || preflight > 0.95 {
+		c.add("context.preflight_at", "%v is not between 0.1 and 0.95", preflight)
+	}
+	if summarize < preflight {
+		c.add("context.summarize_at", "%v is below context.preflight_at (%v): old results are pruned before anything is summarised", summarize, preflight)
+	}
+	if cfg.Gateway.CompressAt < summarize {
+		c.add("gateway.compress_at", "%v is below context.summarize_at (%v): a turn summarises before the whole history is compressed",
+			cfg.Gateway.CompressAt, summarize)
+	}
 }
 
 func validatePlatforms(c *checker, p *PlatformsConfig) {

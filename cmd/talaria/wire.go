@@ -121,6 +121,8 @@ func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter,
 	limits.ResultHead, limits.ResultTail = cfg.Context.ToolResultHead, cfg.Context.ToolResultTail
 	limits.MaxOutput = cfg.Model.MaxOutput
 	compressor := loop.NewCompressor(summariser, cfg.Model.Window, cfg.Model.MaxOutput)
+	compressor.PreflightAt, compressor.SummarizeAt = cfg.Context.PreflightAt, cfg.Context.SummarizeAt
+	compressor.MaxMessages, compressor.Redact, compressor.Log = cfg.Context.MaxMessages, newRedactor(cfg.secrets()...).text, log
 	return gateway.New(gateway.Config{
 		Access: cfg.access(), Workers: cfg.Gateway.Workers, Busy: cfg.Gateway.Busy, Debounce: cfg.Gateway.Debounce,
 		Window: cfg.Model.Window, MaxOutput: cfg.Model.MaxOutput, CompressAt: cfg.Gateway.CompressAt,
