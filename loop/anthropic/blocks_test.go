@@ -63,8 +63,10 @@ func TestStreams(t *testing.T) {
 		{"max_tokens", start + hi + stop("max_tokens"), reply(loop.FinishLength, "Hi")},
 		{"window", start + hi + stop("model_context_window_exceeded"), reply(loop.FinishLength, "Hi")},
 		{"refusal", start + hi + stop("refusal"), reply(loop.FinishFiltered, "Hi")},
-		{"input in the beginning", start + begin(0, `{"type":"tool_use","id":"a","name":"f","input":{"x": 1}}`) + end(0) + stop("tool_use"),
-			reply(loop.FinishTools, "", sessions.ToolCall{ID: "a", Name: "f", Arguments: `{"x": 1}`})},
+		{
+			"input in the beginning", start + begin(0, `{"type":"tool_use","id":"a","name":"f","input":{"x": 1}}`) + end(0) + stop("tool_use"),
+			reply(loop.FinishTools, "", sessions.ToolCall{ID: "a", Name: "f", Arguments: `{"x": 1}`}),
+		},
 		{"unknown blocks", start + begin(0, `{"type":"future","x":1}`) + delta(0, `{"type":"future_delta","y":[]}`) + end(0) + stop("end_turn"), reply(loop.FinishStop, "")},
 		{
 			"thinking", start + begin(0, `{"type":"thinking","thinking":"","signature":""}`) + delta(0, `{"type":"thinking_delta","thinking":"hm "}`) +

@@ -34,7 +34,8 @@ func conversation() loop.Request {
 			{
 				Role: sessions.RoleAssistant, Text: "Let me look.",
 				ToolCalls: []sessions.ToolCall{
-					{ID: "1", Name: "read_file", Arguments: ` {"path": "x"}`}, {ID: "2", Name: "read_file", Arguments: ""},
+					{ID: "1", Name: "read_file", Arguments: ` {"path": "x"}`},
+					{ID: "2", Name: "read_file", Arguments: ""},
 					{ID: "3", Name: "read_file", Arguments: "null"},
 				},
 				Reasoning: []sessions.Opaque{
@@ -85,8 +86,10 @@ func TestRequest(t *testing.T) {
 		"messages": []any{
 			object{"role": "user", "content": []any{text("Read <x> & y")}},
 			object{"role": "assistant", "content": []any{
-				object{"type": "thinking", "thinking": "hm", "signature": "s"}, text("Let me look."), call("1", object{"path": "x"}),
-				object{"type": "redacted_thinking", "data": "d"}, call("2", object{}), call("3", object{"not_json": "null"}),
+				object{"type": "thinking", "thinking": "hm", "signature": "s"},
+				text("Let me look."), call("1", object{"path": "x"}),
+				object{"type": "redacted_thinking", "data": "d"},
+				call("2", object{}), call("3", object{"not_json": "null"}),
 			}},
 			object{"role": "user", "content": []any{result("1", "content"), result("2", "(empty)"), cached(result("3", "no"))}},
 			object{"role": "assistant", "content": []any{cached(text("Read."))}},

@@ -155,7 +155,8 @@ func TestResponsesRequest(t *testing.T) {
 		})},
 		"input": []any{
 			map[string]any{"role": "user", "content": "Read <x> & y"},
-			reasoning("rs_1", "x"), map[string]any{"role": "assistant", "content": "Let me look."},
+			reasoning("rs_1", "x"),
+			map[string]any{"role": "assistant", "content": "Let me look."},
 			call("1", ` {"path": "x"}`), reasoning("rs_2", "y"), call("2", "{}"), call("3", `{"not_json":"{\"path\":\"y"}`), call("4", `{"not_json":"null"}`),
 			result("1", "content"), result("2", "(empty)"), result("3", "no"), result("4", "no"),
 		},
