@@ -14,26 +14,29 @@ import (
 
 	"github.com/talaria-agent/talaria/gateway"
 	"github.com/talaria-agent/talaria/loop"
+	"github.com/talaria-agent/talaria/loop/agenttools"
 	"github.com/talaria-agent/talaria/platforms"
 )
 
 // Config is the whole configuration. Its fields are the keys of config.toml; config.toml.example documents each with
 // its default.
 type Config struct {
-	DataDir   string           `toml:"data_dir"`
-	Model     ModelConfig      `toml:"model"`
-	Fallbacks []EndpointConfig `toml:"fallbacks"`
-	Auxiliary AuxiliaryConfig  `toml:"auxiliary"`
-	Profiles  []ProfileConfig  `toml:"profiles"`
-	Platforms PlatformsConfig  `toml:"platforms"`
-	Access    AccessConfig     `toml:"access"`
-	Gateway   GatewayConfig    `toml:"gateway"`
-	Loop      LoopConfig       `toml:"loop"`
-	Context   ContextConfig    `toml:"context"`
-	Tools     ToolsConfig      `toml:"tools"`
-	Progress  ProgressConfig   `toml:"progress"`
-	HTTP      HTTPConfig       `toml:"http"`
-	Log       LogConfig        `toml:"log"`
+	DataDir    string           `toml:"data_dir"`
+	Model      ModelConfig      `toml:"model"`
+	Fallbacks  []EndpointConfig `toml:"fallbacks"`
+	Auxiliary  AuxiliaryConfig  `toml:"auxiliary"`
+	Profiles   []ProfileConfig  `toml:"profiles"`
+	Platforms  PlatformsConfig  `toml:"platforms"`
+	Access     AccessConfig     `toml:"access"`
+	Gateway    GatewayConfig    `toml:"gateway"`
+	Loop       LoopConfig       `toml:"loop"`
+	Context    ContextConfig    `toml:"context"`
+	Tools      ToolsConfig      `toml:"tools"`
+	Memory     MemoryConfig     `toml:"memory"`
+	Delegation DelegationConfig `toml:"delegation"`
+	Progress   ProgressConfig   `toml:"progress"`
+	HTTP       HTTPConfig       `toml:"http"`
+	Log        LogConfig        `toml:"log"`
 }
 
 // ModelConfig says which model answers.
@@ -123,6 +126,18 @@ type ToolsConfig struct {
 	Workspace string   `toml:"workspace"`
 }
 
+// MemoryConfig bounds the notes about a person, in characters.
+type MemoryConfig struct {
+	Limit     int `toml:"limit"`
+	UserLimit int `toml:"user_limit"`
+}
+
+// DelegationConfig bounds sub-agents.
+type DelegationConfig struct {
+	MaxIterations int `toml:"max_iterations"`
+	MaxParallel   int `toml:"max_parallel"`
+}
+
 // ProgressConfig says what the progress message shows.
 type ProgressConfig struct {
 	Mode         gateway.Progress `toml:"mode"`
@@ -156,9 +171,11 @@ func defaultConfig() Config {
 			ToolResultHead: limits.ResultHead, ToolResultTail: limits.ResultTail,
 			PreflightAt: 0.5, SummarizeAt: 0.7, MaxMessages: 400,
 		},
-		Tools:    ToolsConfig{Toolsets: []string{"files"}, Approval: "ask"},
-		Progress: ProgressConfig{Mode: gateway.ProgressAll, EditInterval: 1500 * time.Millisecond},
-		Log:      LogConfig{Level: "info", Format: "text"},
+		Tools:      ToolsConfig{Toolsets: []string{"files", "memory", "todo", "session_search", "clarify", "delegation"}, Approval: "ask"},
+		Memory:     MemoryConfig{Limit: agenttools.DefaultMemoryLimit, UserLimit: agenttools.DefaultUserLimit},
+		Delegation: DelegationConfig{MaxIterations: 50, MaxParallel: 4},
+		Progress:   ProgressConfig{Mode: gateway.ProgressAll, EditInterval: 1500 * time.Millisecond},
+		Log:        LogConfig{Level: "info", Format: "text"},
 	}
 }
 
@@ -341,6 +358,7 @@ func (c *Config) access() gateway.Access {
 // The folders inside the data folder.
 func (c *Config) database() string { return filepath.Join(c.DataDir, "state", "talaria.db") }
 func (c *Config) work() string     { return filepath.Join(c.DataDir, "work") }
+func (c *Config) notes() string    { return filepath.Join(c.DataDir, "memory") }
 
 // findConfig returns the config file to read: the one that was named, or config.toml if there is one here.
 func findConfig(named string) string {

@@ -95,8 +95,12 @@ func validate(cfg *Config) []string {
 	c.between("context.max_messages", cfg.Context.MaxMessages, 20, 1_000_000)
 	validateThresholds(c, cfg)
 	for _, t := range cfg.Tools.Toolsets {
-		c.oneOf("tools.toolsets", t, "files", "terminal")
+		c.oneOf("tools.toolsets", t, "files", "terminal", "memory", "todo", "session_search", "clarify", "delegation")
 	}
+	c.between("memory.limit", cfg.Memory.Limit, 100, 100_000)
+	c.between("memory.user_limit", cfg.Memory.UserLimit, 100, 100_000)
+	c.between("delegation.max_iterations", cfg.Delegation.MaxIterations, 1, 10_000)
+	c.between("delegation.max_parallel", cfg.Delegation.MaxParallel, 1, 100)
 	c.oneOf("tools.approval", cfg.Tools.Approval, "ask", "off")
 	c.oneOf("progress.mode", string(cfg.Progress.Mode), "off", "new", "all", "verbose")
 	if s := cfg.Progress.EditInterval.Seconds(); s < 0.5 || s > 60 {

@@ -53,7 +53,7 @@ func labConfig(folder, modelURL, model string, verbose bool) Config {
 	cfg := defaultConfig()
 	cfg.DataDir = folder
 	cfg.Model.Window, cfg.Model.MaxOutput = 32_000, 4_000
-	cfg.Tools.Toolsets = []string{"files", "terminal"}
+	cfg.Tools.Toolsets = append(cfg.Tools.Toolsets, "terminal")
 	cfg.Tools.Approval = "ask"
 	if model != "" {
 		cfg.Model.Name, cfg.Model.APIKey, cfg.Model.Window = model, os.Getenv("OPENAI_API_KEY"), defaultWindow

@@ -10,6 +10,7 @@ import (
 
 	"github.com/talaria-agent/talaria/gateway"
 	"github.com/talaria-agent/talaria/loop"
+	"github.com/talaria-agent/talaria/loop/agenttools"
 	"github.com/talaria-agent/talaria/platforms"
 	"github.com/talaria-agent/talaria/platforms/discord"
 	"github.com/talaria-agent/talaria/platforms/slack"
@@ -59,13 +60,23 @@ To try everything without an account: talaria lab`)
 }
 
 // wireTools makes the tools of the configured toolsets.
-func wireTools(cfg ToolsConfig) (*tools.Registry, error) {
+func wireTools(cfg Config, past agenttools.Past, notes *agenttools.Notes) (*tools.Registry, error) {
 	var all []tools.Tool
 	for _, set := range []struct {
 		name string
 		make func() ([]tools.Tool, error)
-	}{{"files", files.New}, {"terminal", terminal.New}} {
-		if !slices.Contains(cfg.Toolsets, set.name) {
+	}{
+		{"files", files.New},
+		{"terminal", terminal.New},
+		{"memory", func() ([]tools.Tool, error) { return agenttools.NewMemory(notes) }},
+		{"todo", agenttools.NewTodo},
+		{"session_search", func() ([]tools.Tool, error) { return agenttools.NewSearch(past) }},
+		{"clarify", agenttools.NewClarify},
+		{"delegation", func() ([]tools.Tool, error) {
+			return agenttools.NewDelegation(agenttools.Delegation(cfg.Delegation))
+		}},
+	} {
+		if !slices.Contains(cfg.Tools.Toolsets, set.name) {
 			continue
 		}
 		made, err := set.make()
@@ -87,7 +98,8 @@ func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter,
 	if err != nil {
 		return nil, err
 	}
-	registry, err := wireTools(cfg.Tools)
+	notes := agenttools.NewNotes(cfg.notes(), cfg.Memory.Limit, cfg.Memory.UserLimit)
+	registry, err := wireTools(cfg, store, notes)
 	if err != nil {
 		return nil, err
 	}
@@ -123,13 +135,17 @@ func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter,
 	compressor := loop.NewCompressor(summariser, cfg.Model.Window, cfg.Model.MaxOutput)
 	compressor.PreflightAt, compressor.SummarizeAt = cfg.Context.PreflightAt, cfg.Context.SummarizeAt
 	compressor.MaxMessages, compressor.Redact, compressor.Log = cfg.Context.MaxMessages, newRedactor(cfg.secrets()...).text, log
+	parts := gateway.Parts{
+		Store: store, Adapters: adapters, Tools: registry, Compressor: compressor, Log: log,
+		Runner: &loop.Runner{Model: model, Limits: limits, Policy: policy, Compressor: compressor, Log: log},
+	}
+	if slices.Contains(cfg.Tools.Toolsets, "memory") {
+		parts.Notes = notes
+	}
 	return gateway.New(gateway.Config{
 		Access: cfg.access(), Workers: cfg.Gateway.Workers, Busy: cfg.Gateway.Busy, Debounce: cfg.Gateway.Debounce,
 		Window: cfg.Model.Window, MaxOutput: cfg.Model.MaxOutput, CompressAt: cfg.Gateway.CompressAt,
 		Progress: cfg.Progress.Mode, EditEvery: cfg.Progress.EditInterval, WorkRoot: work, Workspace: workspace, NewWork: newWork,
 		Grace: grace,
-	}, gateway.Parts{
-		Store: store, Adapters: adapters, Tools: registry, Compressor: compressor, Log: log,
-		Runner: &loop.Runner{Model: model, Limits: limits, Policy: policy, Compressor: compressor, Log: log},
-	})
+	}, parts)
 }
