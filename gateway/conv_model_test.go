@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -20,6 +21,7 @@ type scripted struct {
 
 	mu     sync.Mutex
 	calls  int
+	asked  []loop.Request // all requests so far
 	failed map[string]int // how often a failing step has failed
 	held   chan struct{}  // closed by release
 	broken []string
@@ -75,6 +77,8 @@ func (m *scripted) Name() string { return "scripted" }
 func (m *scripted) Call(ctx context.Context, req loop.Request, onText func(string)) (loop.Reply, error) {
 	m.mu.Lock()
 	m.calls++
+	req.Messages = slices.Clone(req.Messages)
+	m.asked = append(m.asked, req)
 	if err := loop.CheckLedger(req.Messages); err != nil {
 		m.broken = append(m.broken, err.Error())
 	}

@@ -45,6 +45,7 @@ const patience = 3 * time.Minute
 //	unfault                  no more of these
 //	lag DURATION             Slack shows new messages to look-ups only so much later
 //	duplicate N              the next N events come twice
+//	prompt: TEXT             the system prompt of the last model call contains it; noprompt: it does not
 //	restart                  the gateway stops, and starts again over the same store
 func (r *rig) run(script string) {
 	r.t.Helper()
@@ -86,6 +87,14 @@ func (r *rig) step(line string) error {
 		return r.count(arg(1), text)
 	case "noted":
 		return r.noted(text)
+	case "prompt", "noprompt":
+		r.model.mu.Lock()
+		defer r.model.mu.Unlock()
+		system := r.model.asked[len(r.model.asked)-1].System
+		if strings.Contains(system, text) != (words[0] == "prompt") {
+			return fmt.Errorf("the prompt is\n%s", system)
+		}
+		return nil
 	case "logged":
 		if !strings.Contains(r.log.String(), text) {
 			return fmt.Errorf("it is not in the log")

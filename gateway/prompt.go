@@ -49,6 +49,16 @@ func (t *turn) prompt(s *sessions.Session) (entries []sessions.Entry) {
 			layers.Person = who(o.Sender)
 		}
 	}
+	if work := t.workFolder(); work != "" {
+		file, suspicion, err := loop.FindContextFile(work)
+		if err != nil {
+			g.log.Warn("the context file was not read", "conversation", t.c.key, "error", err)
+		}
+		if suspicion != "" {
+			g.log.Warn("the context file was left out", "conversation", t.c.key, "file", file.Name, "why", suspicion)
+		}
+		layers.ContextFile = file
+	}
 	return append(entries, sessions.PromptBuilt{System: loop.BuildPrompt(layers), Tools: g.declared})
 }
 
