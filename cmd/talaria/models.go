@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/talaria-agent/talaria/loop"
+	"github.com/talaria-agent/talaria/loop/anthropic"
 	"github.com/talaria-agent/talaria/loop/openai"
 )
 
@@ -52,6 +53,7 @@ type ProfileConfig struct {
 var apiModes = map[string]func(openai.Config) (loop.Model, error){
 	"chat":      func(c openai.Config) (loop.Model, error) { return openai.New(c) },
 	"responses": func(c openai.Config) (loop.Model, error) { return openai.NewResponses(c) },
+	"messages":  func(c openai.Config) (loop.Model, error) { return anthropic.New(c) },
 }
 
 // endpoint returns where the main model is.
