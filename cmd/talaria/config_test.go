@@ -85,7 +85,7 @@ func TestConfigErrors(t *testing.T) {
 		{"a late summary", "[context]\nsummarize_at = 0.9\n", "gateway.compress_at: 0.85 is below context.summarize_at (0.9)"},
 		{"a fallback without a name", "[[fallbacks]]\nbase_url = \"http://x\"\n", "fallbacks[0].name: a model needs a name"},
 		{"a profile without a pattern", "[[profiles]]\nwindow = 9000\n", "profiles[0].match"},
-		{"an unknown API mode", "[[auxiliary.compression]]\nname = \"x\"\napi = \"soap\"\n", `auxiliary.compression[0].api: "soap" is not one of chat, responses`},
+		{"an unknown API mode", "[[auxiliary.compression]]\nname = \"x\"\napi = \"soap\"\n", `auxiliary.compression[0].api: "soap" is not one of chat, messages, responses`},
 		{"a variable that is not set", "[model]\napi_key = \"${NOPE}\"\n", "${NOPE} is not set"},
 		{"a secret twice", "[model]\napi_key = \"x\"\napi_key_file = \"y\"\n", "both set"},
 		{"a secret file that is not there", "[model]\napi_key_file = \"/nope\"\n", "model.api_key_file"},
