@@ -169,7 +169,7 @@ func newRig(t *testing.T, p platforms.Name, store sessions.Store, script *txtar.
 				Admins: map[platforms.Name][]string{},
 			},
 			Workers: 8, Busy: gateway.Interrupt, CompressAt: 0.85, MaxOutput: 1000,
-			Progress: gateway.ProgressAll, EditEvery: 1500 * time.Millisecond,
+			Progress: gateway.ProgressAll, EditEvery: 1500 * time.Millisecond, CatchUp: 24 * time.Hour,
 			WorkRoot: filepath.Join(t.TempDir(), "work"), Grace: 10 * time.Second,
 			NewWork: func(folder string) error { return seed(folder, script) },
 		},
@@ -230,6 +230,8 @@ func (r *rig) configure(text string) {
 		switch key {
 		case "busy":
 			r.cfg.Busy = gateway.Busy(value)
+		case "catch_up":
+			r.cfg.CatchUp = time.Duration(number(value)) * time.Second
 		case "workers":
 			r.cfg.Workers = number(value)
 		case "progress":

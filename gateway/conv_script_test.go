@@ -46,6 +46,8 @@ const patience = 3 * time.Minute
 //	lag DURATION             Slack shows new messages to look-ups only so much later
 //	duplicate N              the next N events come twice
 //	prompt: TEXT             the system prompt of the last model call contains it; noprompt: it does not
+//	stop, start              the same in two steps
+//	forget                   Slack gives up delivering what it has not delivered yet
 //	restart                  the gateway stops, and starts again over the same store
 func (r *rig) run(script string) {
 	r.t.Helper()
@@ -125,6 +127,17 @@ func (r *rig) step(line string) error {
 		return nil
 	case "fault":
 		return r.fault(arg(1), arg(2), words[min(3, len(words)):])
+	case "stop":
+		r.stop()
+		return nil
+	case "start":
+		r.start()
+		return nil
+	case "forget":
+		if s, ok := r.world.stage.(interface{ Forget() }); ok {
+			s.Forget()
+		}
+		return nil
 	case "migrate":
 		from := r.world.places[arg(1)]
 		r.world.places[arg(1)], r.world.places["before"] = arg(2), from

@@ -56,6 +56,7 @@ type Config struct {
 	CompressAt float64                   // share of Window - MaxOutput at which the history is compressed before a turn
 	Progress   Progress                  // what the bubble shows
 	EditEvery  time.Duration             // shortest distance between two edits of a bubble
+	CatchUp    time.Duration             // how old may be what was written while we were away and is answered; 0 = nothing is
 	WorkRoot   string                    // folder that holds the conversations' work folders
 	Workspace  string                    // one work folder for all conversations instead; empty = each has its own
 	NewWork    func(folder string) error // fills a work folder that was just made; nil = it stays empty
@@ -95,6 +96,7 @@ type Gateway struct {
 	pool   *semaphore.Weighted
 	live   *directory
 	moves  *moves
+	places *places
 	turns  *turnIndex
 	stuck  sync.Map // ids of sessions whose people know that compressing does not help any more
 
@@ -136,7 +138,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 	defer stopDelivery()
 	g.ctx = conversations
 	g.live = newDirectory(g)
-	g.moves = &moves{store: g.store}
+	g.moves, g.places = &moves{store: g.store}, newPlaces(g.store)
 	g.outbox = newOutbox(delivery, g.store, g.adapters, g.log)
 	g.outbox.doubt, g.outbox.now, g.outbox.moved = g.doubt, g.moves.now, g.migrated
 	if err := g.recover(ctx); err != nil {
@@ -145,6 +147,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 
 	pruning, stopPruning := context.WithCancel(ctx)
 	g.side.Go(func() { g.prune(pruning) })
+	g.listen(pruning)
 	err := g.runAdapters(ctx)
 	stopPruning()
 
@@ -165,6 +168,9 @@ func (g *Gateway) Run(ctx context.Context) error {
 // recover wakes the conversations that have something to do and takes over the outbox.
 func (g *Gateway) recover(ctx context.Context) error {
 	if err := g.moves.load(ctx); err != nil {
+		return err
+	}
+	if err := g.places.load(ctx, g.parts.Adapters); err != nil {
 		return err
 	}
 	keys := map[sessions.Key]bool{}

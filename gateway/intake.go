@@ -52,6 +52,7 @@ func (g *Gateway) message(ctx context.Context, m *platforms.Message) error {
 	if err != nil || !addressed {
 		return err
 	}
+	g.places.visit(m.Address)
 	return g.accept(ctx, key, m.NativeID(), bounded(m))
 }
 

@@ -128,6 +128,15 @@ type (
 	Reactor interface {
 		React(ctx context.Context, at Address, messageID, emoji string) error
 	}
+	// Historian reads what people wrote while nobody listened, for platforms that do not keep it for us.
+	Historian interface {
+		// History returns what people wrote at an address since a time, oldest first, as Run would have delivered it: a
+		// chat without what is in its threads, or one thread.
+		History(ctx context.Context, at Address, since time.Time) ([]*Message, error)
+		// Connections returns how often Run has begun to receive without being given what was written just before.
+		Connections() int
+		Prober
+	}
 	// Finder looks for a message of our own whose Send ended with an unknown outcome at some time since a given one.
 	// It returns the platform's id, and an empty one if there is no such message yet: some platforms show a new
 	// message to a look-up only seconds later. An error says that nobody can tell.

@@ -95,6 +95,7 @@ type GatewayConfig struct {
 	Workers    int           `toml:"workers"`
 	Busy       gateway.Busy  `toml:"busy"`
 	Debounce   time.Duration `toml:"debounce"`
+	CatchUp    time.Duration `toml:"catch_up"`
 	CompressAt float64       `toml:"compress_at"`
 }
 
@@ -161,7 +162,7 @@ func defaultConfig() Config {
 	return Config{
 		DataDir: "./data",
 		Model:   ModelConfig{API: "chat", BaseURL: "https://api.openai.com/v1"},
-		Gateway: GatewayConfig{Workers: 8, Busy: gateway.Interrupt, CompressAt: 0.85},
+		Gateway: GatewayConfig{Workers: 8, Busy: gateway.Interrupt, CatchUp: 24 * time.Hour, CompressAt: 0.85},
 		Loop: LoopConfig{
 			MaxTurns: limits.MaxTurns, MaxTokens: limits.MaxTokens, MaxToolCalls: limits.MaxToolCalls,
 			TimeoutSeconds: int(limits.Timeout / time.Second), RepeatThreshold: limits.RepeatThreshold,

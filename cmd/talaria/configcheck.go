@@ -77,6 +77,9 @@ func validate(cfg *Config) []string {
 	validateAccess(c, &cfg.Access)
 	c.between("gateway.workers", cfg.Gateway.Workers, 1, 10_000)
 	c.oneOf("gateway.busy", string(cfg.Gateway.Busy), string(gateway.Interrupt), string(gateway.Queue))
+	if cfg.Gateway.CatchUp < 0 || cfg.Gateway.CatchUp.Hours() > 144 {
+		c.add("gateway.catch_up", "%s is not between 0s and 144h", cfg.Gateway.CatchUp)
+	}
 	if cfg.Gateway.Debounce < 0 || cfg.Gateway.Debounce.Minutes() > 1 {
 		c.add("gateway.debounce", "%s is not between 0s and 1m", cfg.Gateway.Debounce)
 	}

@@ -57,6 +57,7 @@ type Adapter struct {
 
 	me    atomic.Pointer[identity]
 	alive atomic.Int64 // Unix nanoseconds of the last sign of life
+	fresh atomic.Int64 // sessions that were started
 }
 
 // identity is who the bot is.
@@ -76,6 +77,7 @@ var (
 	_ platforms.Checker          = (*Adapter)(nil)
 	_ platforms.CommandRegistrar = (*Adapter)(nil)
 	_ platforms.Prober           = (*Adapter)(nil)
+	_ platforms.Historian        = (*Adapter)(nil)
 )
 
 // New makes an adapter; it connects to nothing yet.

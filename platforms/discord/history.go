@@ -68,7 +68,42 @@ func (a *Adapter) each(ctx context.Context, op, channel, after string, show func
 	return &platforms.Error{Class: platforms.Invalid, Op: "discord " + op, Err: errors.New("too many messages to look through")}
 }
 
-// snowflake is the lowest id that Discord gives at a time.
+// snowflake is the highest id that Discord gave before a time.
 func snowflake(t time.Time) string {
-	return strconv.FormatInt(max(t.UnixMilli()-discordDay, 0)<<22, 10)
+	return strconv.FormatInt(max(max(t.UnixMilli()-discordDay, 0)<<22-1, 0), 10)
+}
+
+// Connections returns how often a session was started; one that is resumed gets what was written meanwhile.
+func (a *Adapter) Connections() int { return int(a.fresh.Load()) }
+
+// History returns what people wrote in a channel or a thread.
+func (a *Adapter) History(ctx context.Context, at platforms.Address, since time.Time) ([]*platforms.Message, error) {
+	const op = "read what was written"
+	if a.me.Load() == nil {
+		return nil, &platforms.Error{Class: platforms.Transient, Op: "discord " + op, Err: errors.New("not connected yet")}
+	}
+	var c wireChannel // a message of the list does not say which guild it is in
+	err := a.api.call(ctx, request{
+		op: op, method: http.MethodGet, path: "channels/" + channelOf(at), priority: platforms.PriorityLookup, repeatable: true, into: &c,
+	})
+	if err != nil {
+		return nil, err
+	}
+	a.places.put(c)
+	var list []*platforms.Message
+	var failed error
+	err = a.each(ctx, op, channelOf(at), snowflake(since), func(m *wireMessage) bool {
+		if !m.written() {
+			return true
+		}
+		m.Guild = c.Guild
+		decoded, err := a.decodeMessage(ctx, m)
+		if err != nil {
+			failed = err
+			return false
+		}
+		list = append(list, decoded)
+		return true
+	})
+	return list, errors.Join(err, failed)
 }

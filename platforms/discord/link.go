@@ -242,6 +242,7 @@ func (l *link) ready(data json.RawMessage) {
 		return
 	}
 	l.a.me.Store(&identity{application: r.Application.ID, user: r.User.ID, name: r.User.Username})
+	l.a.fresh.Add(1)
 	if u, err := url.Parse(r.ResumeURL); err == nil && (u.Scheme == "ws" || u.Scheme == "wss") && u.Host != "" {
 		l.mu.Lock()
 		l.target = u

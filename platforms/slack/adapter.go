@@ -45,7 +45,7 @@ type Config struct {
 }
 
 // Adapter is one app in one workspace. It implements platforms.Adapter and the capabilities Editor, Deleter, Typer,
-// Reactor, Finder, Checker and Prober.
+// Reactor, Finder, Historian, Checker and Prober.
 type Adapter struct {
 	cfg   Config
 	log   *slog.Logger
@@ -53,7 +53,9 @@ type Adapter struct {
 	api   *slack.Client
 	pacer *platforms.Pacer
 	names *names
-	alive atomic.Int64 // unix nanoseconds of the last frame or ping from Slack
+	alive atomic.Int64            // unix nanoseconds of the last frame or ping from Slack
+	fresh atomic.Int64            // connections after a time of silence
+	who   atomic.Pointer[decoder] // nil until Slack has said who the bot is
 
 	mu      sync.Mutex
 	ignored map[string]int // envelopes that nobody here understands, by kind
@@ -68,6 +70,8 @@ var (
 	_ platforms.Finder  = (*Adapter)(nil)
 	_ platforms.Checker = (*Adapter)(nil)
 	_ platforms.Prober  = (*Adapter)(nil)
+
+	_ platforms.Historian = (*Adapter)(nil)
 )
 
 const (

@@ -18,7 +18,8 @@ import (
 const (
 	deafAfter  = 75 * time.Second // without frame or ping; Slack pings more often than every 30 s
 	checkEvery = 15 * time.Second
-	mostFrame  = 32 << 20 // bytes of one envelope
+	repeatsFor = time.Minute // how long Slack surely sends again what it could not deliver (docs.slack.dev/apis/events-api)
+	mostFrame  = 32 << 20    // bytes of one envelope
 )
 
 var (
@@ -42,6 +43,8 @@ type connection struct {
 	client  *socketmode.Client
 	tap     *tap
 	ctx     context.Context // of Run: for deliveries, which outlive the connection
+	opened  time.Time
+	heard   time.Time // the last sign of life before
 	hello   time.Time
 }
 
@@ -61,8 +64,9 @@ func (a *Adapter) connect(ctx context.Context, d decoder, in *intake) ending {
 	if a.cfg.Dial != nil {
 		dialer.Proxy = nil
 	}
-	c := &connection{adapter: a, decoder: d, intake: in, ctx: ctx, tap: &tap{alive: &a.alive}}
-	a.alive.Store(time.Now().UnixNano())
+	c := &connection{
+		adapter: a, decoder: d, intake: in, ctx: ctx, tap: &tap{alive: &a.alive}, opened: time.Now(), heard: a.LastAlive(),
+	}
 	c.client = socketmode.New(a.client(&once{do: a.http.Do}),
 		socketmode.OptionDialer(dialer), socketmode.OptionReadLimit(mostFrame),
 		socketmode.OptionDebug(true), socketmode.OptionLog(c.tap))
@@ -88,7 +92,7 @@ func (c *connection) run(ctx context.Context) ending {
 				stop(err)
 			}
 		case <-check.C:
-			if time.Since(c.adapter.LastAlive()) > deafAfter {
+			if time.Since(c.opened) > deafAfter && time.Since(c.adapter.LastAlive()) > deafAfter {
 				stop(errDeaf)
 			}
 		case err := <-ended:
@@ -137,6 +141,9 @@ func (c *connection) handle(ctx context.Context, e socketmode.Event) error {
 	switch e.Type {
 	case socketmode.EventTypeHello:
 		c.hello = time.Now()
+		if c.hello.Sub(c.heard) > repeatsFor {
+			c.adapter.fresh.Add(1)
+		}
 		c.adapter.log.Info("slack: connected", "team", c.decoder.team, "bot", c.decoder.bot)
 	case socketmode.EventTypeConnectionError:
 		failed, _ := e.Data.(*slack.ConnectionErrorEvent)

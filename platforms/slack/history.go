@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -69,6 +70,7 @@ func (a *Adapter) Find(ctx context.Context, at platforms.Address, out platforms.
 func (a *Adapter) each(ctx context.Context, method string, at platforms.Address, since time.Time, show func(json.RawMessage) bool) error {
 	values := url.Values{
 		"channel": {at.Chat}, "oldest": {stampOf(since)}, "limit": {strconv.Itoa(pageLength)}, "include_all_metadata": {"true"},
+		"inclusive": {"true"},
 	}
 	if method == "conversations.replies" {
 		values.Set("ts", at.Thread)
@@ -130,4 +132,43 @@ func (a *Adapter) list(ctx context.Context, method string, values url.Values, pa
 func stampOf(t time.Time) string {
 	micros := max(t.UnixMicro(), 0)
 	return strconv.FormatInt(micros/1e6, 10) + "." + strconv.FormatInt(micros%1e6+1e6, 10)[1:]
+}
+
+// Connections returns how often the adapter has connected after a silence that is longer than Slack repeats events for.
+func (a *Adapter) Connections() int { return int(a.fresh.Load()) }
+
+// History returns what people wrote in a conversation outside its threads, or in one thread.
+func (a *Adapter) History(ctx context.Context, at platforms.Address, since time.Time) ([]*platforms.Message, error) {
+	method := "conversations.history"
+	if at.Thread != "" {
+		method = "conversations.replies"
+	}
+	d := a.who.Load()
+	if d == nil {
+		return nil, &platforms.Error{Class: platforms.Transient, Op: "slack " + method, Err: errors.New("not connected yet")}
+	}
+	var list []*platforms.Message
+	err := a.each(ctx, method, at, since, func(raw json.RawMessage) bool {
+		var e event
+		if json.Unmarshal(raw, &e) != nil || e.TS == "" {
+			return true
+		}
+		e.Channel = at.Chat
+		switch e.Subtype {
+		case "", "file_share", "thread_broadcast":
+			// The root of a thread comes with it, however old it is.
+			if m := d.message(e); m != nil && !m.At.Before(since) {
+				list = append(list, m)
+			}
+		}
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(list, func(a, b *platforms.Message) int { return a.At.Compare(b.At) })
+	for _, m := range list {
+		a.names.fill(ctx, &m.Origin)
+	}
+	return list, nil
 }

@@ -2,6 +2,8 @@ package slack
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -84,6 +86,71 @@ func TestFindSaysWhenItCannotTell(t *testing.T) {
 			if id != "" || platforms.ClassOf(err) != c.want {
 				t.Errorf("%+v: %q, %v; want %s", c.fault, id, err, c.want)
 			}
+		}
+	})
+}
+
+func TestHistory(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, b *bench) {
+		say := func(s sim.Say) string {
+			t.Helper()
+			id, err := b.sim.Say(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second)
+			return id
+		}
+		root := say(sim.Say{User: ada, Chat: room, Text: "old root"})
+		since := time.Now()
+		say(sim.Say{User: bob, Chat: room, Thread: root, Text: "reply"})
+		first := say(sim.Say{User: ada, Chat: room, Text: "hello", Mention: true})
+		say(sim.Say{User: "U0OTHERBOT", Chat: room, Text: "a robot speaks"})
+		say(sim.Say{User: bob, Chat: room, Text: "look", File: "a.txt"})
+		at := platforms.Address{Platform: platforms.Slack, Account: "T0SIM", Chat: room}
+		for thread, want := range map[string]string{"": "hello look", root: "reply"} {
+			at.Thread = thread
+			got, err := b.adapter.History(t.Context(), at, since)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var texts []string
+			for _, m := range got {
+				texts = append(texts, m.Text)
+				if m.ID == first && (!m.Mentioned || m.Address.Thread != first || m.Kind != platforms.Thread || m.Sender.Name != "Ada") {
+					t.Errorf("message is %+v", m)
+				}
+			}
+			if s := strings.Join(texts, " "); s != want {
+				t.Errorf("in thread %q: %q, want %q", thread, s, want)
+			}
+		}
+		live := b.got()
+		got, err := b.adapter.History(t.Context(), platforms.Address{Platform: platforms.Slack, Chat: room}, since)
+		if err != nil || !slices.ContainsFunc(live, func(u platforms.Update) bool { return u.NativeID() == got[0].Native }) {
+			t.Errorf("the history names %v as %+v, %v", live, got[0], err)
+		}
+	})
+}
+
+// A connection counts as fresh only after a silence in which Slack may have given events up.
+func TestConnectionsAfterSilence(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, b *bench) {
+		if n := b.adapter.Connections(); n != 1 {
+			t.Fatalf("%d fresh connections at first", n)
+		}
+		b.sim.Disconnect("refresh_requested")
+		time.Sleep(30 * time.Second)
+		if n := b.adapter.Connections(); n != 1 {
+			t.Errorf("%d fresh connections after a refresh", n)
+		}
+		b.sim.Faults().Add(sim.Fault{Method: "apps.connections.open", Status: 500, Times: 20})
+		b.sim.Drop()
+		time.Sleep(5 * time.Minute)
+		b.sim.Faults().Clear()
+		time.Sleep(5 * time.Minute)
+		if n := b.adapter.Connections(); n != 2 {
+			t.Errorf("%d fresh connections after an outage", n)
 		}
 	})
 }

@@ -36,6 +36,7 @@ func (a *Adapter) Run(ctx context.Context, sink platforms.Sink) error {
 		return err
 	}
 	d := decoder{team: who.TeamID, bot: who.UserID, text: reader{bot: who.UserID, name: who.User}}
+	a.who.Store(&d)
 	for retry.Reset(); ctx.Err() == nil; {
 		end := a.connect(ctx, d, in)
 		if ctx.Err() != nil {

@@ -227,6 +227,16 @@ func (h *hub) deafen() {
 	}
 }
 
+func (h *hub) giveUp() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.waiting = nil
+	for id, e := range h.pending {
+		e.timer.Stop()
+		delete(h.pending, id)
+	}
+}
+
 func (h *hub) connections() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -157,6 +157,9 @@ func (s *Server) Opened() int { return s.hub.openedSoFar() }
 // Unacknowledged returns how many envelopes wait for an acknowledgement or a connection.
 func (s *Server) Unacknowledged() int { return s.hub.unacknowledged() }
 
+// Forget gives up all events that were not delivered, as Slack does after some minutes.
+func (s *Server) Forget() { s.hub.giveUp() }
+
 // Archive archives a conversation; posting there is refused with is_archived.
 func (s *Server) Archive(chat string) {
 	s.mu.Lock()
