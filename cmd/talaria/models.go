@@ -12,6 +12,9 @@ import (
 	"github.com/talaria-agent/talaria/loop/openai"
 )
 
+// messagesAPI is the one mode whose maker is another.
+const messagesAPI = "messages"
+
 const (
 	// defaultWindow is assumed when nothing is known about the model, in tokens.
 	defaultWindow = 128_000
@@ -58,7 +61,11 @@ var apiModes = map[string]func(openai.Config) (loop.Model, error){
 
 // endpoint returns where the main model is.
 func (m *ModelConfig) endpoint() EndpointConfig {
-	return EndpointConfig{API: m.API, BaseURL: m.BaseURL, APIKey: m.APIKey, APIKeyFile: m.APIKeyFile, Name: m.Name}
+	base := m.BaseURL
+	if m.API == messagesAPI && base == defaultConfig().Model.BaseURL {
+		base = "" // which means the maker's own
+	}
+	return EndpointConfig{API: m.API, BaseURL: base, APIKey: m.APIKey, APIKeyFile: m.APIKeyFile, Name: m.Name}
 }
 
 // endpoints returns all models beside the main one, each with the key that it stands under.

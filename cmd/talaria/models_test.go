@@ -30,6 +30,18 @@ func TestModelSizes(t *testing.T) {
 	}
 }
 
+// TestMessagesGoToTheirMaker: neither the address nor the key of another provider is used for them.
+func TestMessagesGoToTheirMaker(t *testing.T) {
+	cfg, _, err := loadConfig(writeConfig(t, "[model]\nname = \"claude-sonnet-4\"\napi = \"messages\"\n"),
+		env("OPENAI_API_KEY", "sk-1", "ANTHROPIC_API_KEY", "sk-2"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := cfg.Model.endpoint(); e.BaseURL != "" || e.APIKey != "sk-2" {
+		t.Errorf("endpoint: %+v", e)
+	}
+}
+
 // TestKeysStayWithTheirModel: a fallback gets its own key and never that of the main model, and a key that stands in a
 // file is read again after it was refused.
 func TestKeysStayWithTheirModel(t *testing.T) {
