@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/talaria-agent/talaria/loop"
@@ -24,24 +25,25 @@ type pendingQuestion struct {
 	id      string
 	turn    *turn
 	choices []string
-	answer  chan tools.Answer
+	closed  atomic.Bool       // it has its answer, or will get none any more
+	answer  chan tools.Answer // holds one
 }
 
-// give answers the question; only the first answer counts.
-func (q *pendingQuestion) give(a tools.Answer) {
-	select {
-	case q.answer <- a:
-	default:
+// give answers the question and reports whether it did: only the first answer counts.
+func (q *pendingQuestion) give(a tools.Answer) bool {
+	if !q.closed.CompareAndSwap(false, true) {
+		return false
 	}
+	q.answer <- a
+	return true
 }
 
 // choose answers with one of the choices, counted from 1; any other number declines.
-func (q *pendingQuestion) choose(n int) {
+func (q *pendingQuestion) choose(n int) bool {
 	if n < 1 || n > len(q.choices) {
-		q.give(tools.Answer{Note: "the person declined to answer"})
-		return
+		return q.give(tools.Answer{Note: "the person declined to answer"})
 	}
-	q.give(tools.Answer{Text: q.choices[n-1]})
+	return q.give(tools.Answer{Text: q.choices[n-1]})
 }
 
 // Ask implements tools.Asker: it asks in the chat, by buttons and for free text, and waits. The worker's slot is free
@@ -116,8 +118,10 @@ func (q *pendingQuestion) wait(ctx context.Context) (tools.Answer, error) {
 	case a := <-q.answer:
 		return a, nil
 	case <-timer.C:
-		return tools.Answer{Note: "nobody answered within an hour"}, nil
+		q.give(tools.Answer{Note: "nobody answered within an hour"})
+		return <-q.answer, nil // somebody may have come first
 	case <-ctx.Done():
+		q.closed.Store(true)
 		return tools.Answer{}, context.Cause(ctx)
 	}
 }
@@ -151,11 +155,9 @@ func (t *turn) answerQuestion(m *platforms.Message) bool {
 		return false
 	}
 	if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(q.choices) {
-		q.choose(n)
-		return true
+		return q.choose(n)
 	}
-	q.give(tools.Answer{Text: text})
-	return true
+	return q.give(tools.Answer{Text: text})
 }
 
 // questionPart reads "<question>:<choice>".

@@ -201,3 +201,19 @@ func TestStopReachesSubAgents(t *testing.T) {
 		}
 	})
 }
+
+// TestARestartDoesNotRefillTheSharedBudget: what sub-agents used before the process died still counts.
+func TestARestartDoesNotRefillTheSharedBudget(t *testing.T) {
+	j := newJournal(t, "go")
+	j.must(
+		sessions.AssistantMessage{Turn: "t1", Message: sessions.Message{
+			Role: sessions.RoleAssistant, ToolCalls: []sessions.ToolCall{call("c1", "echo", `{"text":"x"}`)},
+		}},
+		sessions.ToolResult{Turn: "t1", Message: sessions.Message{Role: sessions.RoleTool, ToolCallID: "c1", Text: "x"}, Outcome: sessions.OutcomeOK},
+		sessions.Delegated{Turn: "t1", Used: sessions.Spent{Rounds: 9, Usage: sessions.Usage{Output: 7}}},
+	)
+	o, _ := play(t, j, &loop.Runner{Limits: loop.Limits{MaxTurns: 10}}, registry(t, echo(t)), modeltest.Text("what I have"))
+	if o.Reason != loop.EndRounds || o.Rounds != 2 || o.Usage.Output < 7 {
+		t.Errorf("ended by %s after %d rounds of its own, %+v", o.Reason, o.Rounds, o.Usage)
+	}
+}

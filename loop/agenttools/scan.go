@@ -24,8 +24,11 @@ var suspicions = []struct {
 // writing, and tags. The joiners of emoji and of some scripts are not among them.
 var hidden = &unicode.RangeTable{
 	R16: []unicode.Range16{
-		{Lo: 0x200b, Hi: 0x200b, Stride: 1}, {Lo: 0x202a, Hi: 0x202e, Stride: 1}, {Lo: 0x2060, Hi: 0x2064, Stride: 1},
-		{Lo: 0x2066, Hi: 0x2069, Stride: 1}, {Lo: 0xfeff, Hi: 0xfeff, Stride: 1},
+		{Lo: 0x200b, Hi: 0x200b, Stride: 1},
+		{Lo: 0x202a, Hi: 0x202e, Stride: 1},
+		{Lo: 0x2060, Hi: 0x2064, Stride: 1},
+		{Lo: 0x2066, Hi: 0x2069, Stride: 1},
+		{Lo: 0xfeff, Hi: 0xfeff, Stride: 1},
 	},
 	R32: []unicode.Range32{{Lo: 0xe0000, Hi: 0xe007f, Stride: 1}},
 }
