@@ -49,6 +49,7 @@ type rig struct {
 	tools    *tools.Registry
 	limits   loop.Limits
 	window   int
+	fallback bool // there is a model before the scripted one, which is always overloaded
 	stuck    bool // the compressor cannot make anything smaller
 	ask      bool
 	notebook gateway.Notebook
@@ -236,6 +237,8 @@ func (r *rig) configure(text string) {
 			r.cfg.Workers = number(value)
 		case "progress":
 			r.cfg.Progress = gateway.Progress(value)
+		case "fallback":
+			r.fallback = value == "yes"
 		case "compressor":
 			r.stuck = value == "stuck"
 		case "window":
@@ -271,7 +274,11 @@ func (r *rig) start() {
 	if r.stuck {
 		before = stuckCompressor{}
 	}
-	runner := &loop.Runner{Model: r.model, Limits: r.limits, Compressor: compressor, Log: log}
+	var model loop.Model = r.model
+	if r.fallback {
+		model = loop.NewChain(loop.Link{Model: overloaded{}}, loop.Link{Model: r.model})
+	}
+	runner := &loop.Runner{Model: model, Limits: r.limits, Compressor: compressor, Log: log}
 	if r.ask {
 		runner.Policy = tools.AskByRisk{tools.Executes}
 	}
@@ -327,6 +334,15 @@ func (r *rig) leftovers() {
 			}
 		}
 	}
+}
+
+// overloaded is a model that never answers.
+type overloaded struct{}
+
+func (overloaded) Name() string { return "first" }
+
+func (overloaded) Call(context.Context, loop.Request, func(string)) (loop.Reply, error) {
+	return loop.Reply{}, &loop.ModelError{Class: loop.ModelOverloaded, Err: errors.New("scripted")}
 }
 
 // stuckCompressor is one whose last compressions did not help.

@@ -78,6 +78,8 @@ func (p *progress) apply(e loop.Event) {
 		p.status = ""
 	case loop.Retrying:
 		p.status = fmt.Sprintf("⏳ the model is not answering (%s); trying again in %s", e.Class, short(e.Wait))
+	case loop.FellBack:
+		p.lines = append(p.lines, line{remark: fmt.Sprintf("🔀 %s is not answering (%s); going on with %s", e.From, e.Class, e.To)})
 	case loop.Compacted:
 		if e.Pruned {
 			break
