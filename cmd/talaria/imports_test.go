@@ -22,6 +22,7 @@ var allowed = []struct {
 	{"sessions/storetest", []string{"sessions"}},
 	{"sessions/...", []string{"sessions"}},
 	{"tools", nil},
+	{"tools/terminal", []string{"tools", "tools/shellpolicy"}},
 	{"tools/...", []string{"tools"}},
 	{"platforms", nil},
 	{"platforms/markup", nil},

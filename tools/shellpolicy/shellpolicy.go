@@ -134,11 +134,11 @@ func (a *analysis) find(f Finding) {
 
 // ask adds a finding for a person to decide on.
 func (a *analysis) ask(c Class, format string, args ...any) {
-	switch {
-	case c == Code && a.rules.Contained, c == Network && a.rules.Network:
-		return
-	case c == Unclear:
+	if c == Unclear || c == Code {
 		a.opaque = true
+	}
+	if c == Code && a.rules.Contained || c == Network && a.rules.Network {
+		return
 	}
 	a.find(Finding{Class: c, Text: fmt.Sprintf(format, args...)})
 }

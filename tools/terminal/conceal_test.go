@@ -96,7 +96,7 @@ func TestConcealChild(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	set, err := New()
+	set, err := New(Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"sync"
 	"syscall"
 	"time"
@@ -19,7 +18,9 @@ const drain = 200 * time.Millisecond
 
 // process is one run of a command.
 type process struct {
+	sandbox                   Sandbox
 	shell, command, dir, work string
+	network                   bool
 	out                       io.Writer
 }
 
@@ -44,11 +45,14 @@ func (p process) run(ctx context.Context) (ending, error) {
 	}
 	defer reader.Close()
 	mark := rand.Text()
-	cmd := exec.Command(p.shell, "-c", p.command)
+	cmd := p.sandbox.start(run{shell: p.shell, command: p.command, dir: p.dir, work: p.work, network: p.network})
 	cmd.Dir = p.dir
 	cmd.Env = environment(p.work, mark)
 	cmd.Stdout, cmd.Stderr = writer, writer // a file, so that Wait does not wait for those who keep it open
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Setpgid = true
 	err = cmd.Start()
 	writer.Close()
 	if err != nil {

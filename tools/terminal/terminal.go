@@ -5,9 +5,9 @@
 // reaped, and on Linux so have the processes that left the group, which are known by a variable in their environment.
 // Call waits for the two goroutines that it starts.
 //
-// This is no sandbox: a command sees what the gateway's user may see. On Linux that includes the environment and the
-// memory of the gateway itself, in /proc, unless the gateway calls Conceal at its start and does not run as root. And a
-// process that leaves its group and clears its environment at once outlives the call.
+// A Sandbox keeps commands to their folder. Without one a command sees what the gateway's user may see. On Linux that
+// includes the environment and the memory of the gateway itself, in /proc, unless the gateway calls Conceal at its start
+// and does not run as root. And a process that leaves its group and clears its environment at once outlives the call.
 package terminal
 
 import (
@@ -19,6 +19,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,36 +38,61 @@ const (
 type arguments struct {
 	Command string `json:"command" jsonschema:"the command, for bash"`
 	Timeout int    `json:"timeout,omitempty" jsonschema:"seconds after which it is killed; default 180, at most 600"`
+	Network bool   `json:"network,omitempty" jsonschema:"true if it needs the network, which a person may have to allow"`
 	Workdir string `json:"workdir,omitempty" jsonschema:"folder to run in, relative to the work folder; default the work folder"`
+}
+
+// Options say what commands may do.
+type Options struct {
+	Sandbox Sandbox
+	Network bool     // they may use the network unasked
+	Deny    []string // globs of commands that never run, see shellpolicy.Rules
+	Own     []string // absolute paths of the gateway's own files and folders
+	Home    string   // home folder of the gateway's user
+	PID     int      // of the gateway
 }
 
 // terminal runs commands with one shell.
 type terminal struct {
+	options          Options
+	sandbox          Sandbox
 	shell            string
 	timeout, maximum time.Duration
 }
 
 // New returns the tools of the set: terminal. It fails if the machine has no shell.
-func New() ([]tools.Tool, error) {
-	tool, err := newTerminal(DefaultTimeout, MaxTimeout)
+func New(options Options) ([]tools.Tool, error) {
+	tool, err := newTerminal(options, DefaultTimeout, MaxTimeout)
 	if err != nil {
 		return nil, err
 	}
 	return []tools.Tool{tool}, nil
 }
 
-func newTerminal(timeout, maximum time.Duration) (tools.Tool, error) {
+func newTerminal(options Options, timeout, maximum time.Duration) (tools.Tool, error) {
 	shell, err := exec.LookPath("bash")
 	if err != nil {
 		if shell, err = exec.LookPath("sh"); err != nil {
 			return nil, fmt.Errorf("find a shell: %w", err)
 		}
 	}
-	t := &terminal{shell: shell, timeout: timeout, maximum: maximum}
+	t := &terminal{options: options, sandbox: options.Sandbox, shell: shell, timeout: timeout, maximum: maximum}
 	return tools.New(tools.Spec{
-		Name: "terminal", Toolset: "terminal", Description: description,
-		Risk: tools.Executes, Preview: preview, Verifies: true, Timeout: maximum + 15*time.Second, // to stop by itself first
+		Name: "terminal", Toolset: "terminal", Description: strings.TrimSpace(description) + "\n\n" + t.place(),
+		Risk: tools.Executes, Preview: preview, Judge: t.judge, Verifies: true, Timeout: maximum + 15*time.Second, // to stop by itself first
 	}, t.call)
+}
+
+// place tells the model where its commands run.
+func (t *terminal) place() string {
+	switch {
+	case t.sandbox.Name() == Off:
+		return "There is no sandbox: commands can reach whatever this user can."
+	case t.options.Network:
+		return "Commands run in a sandbox: they can write in the work folder only, and see no other files but programs and libraries."
+	}
+	return "Commands run in a sandbox: they can write in the work folder only, see no other files but programs and libraries, and " +
+		"have no network unless `network` is true, which a person may have to allow."
 }
 
 // preview shows the whole command, since a person may be asked whether it may run.
@@ -75,10 +101,14 @@ func preview(raw json.RawMessage) string {
 	if json.Unmarshal(raw, &a) != nil {
 		return ""
 	}
+	text := a.Command
 	if a.Workdir != "" && a.Workdir != "." {
-		return a.Command + "  (in " + a.Workdir + ")"
+		text += "  (in " + a.Workdir + ")"
 	}
-	return a.Command
+	if a.Network {
+		text += "  (with the network)"
+	}
+	return text
 }
 
 func (t *terminal) call(ctx context.Context, scope tools.Scope, a arguments) (tools.Result, error) {
@@ -107,7 +137,10 @@ func (t *terminal) call(ctx context.Context, scope tools.Scope, a arguments) (to
 	out := newOutput(root, scope.CallID)
 	defer out.close()
 	start := time.Now()
-	p := process{shell: t.shell, command: a.Command, dir: dir, work: scope.Work, out: out}
+	p := process{
+		sandbox: t.sandbox, network: t.options.Network || slices.Contains(scope.Grants, tools.GrantNetwork),
+		shell: t.shell, command: a.Command, dir: dir, work: scope.Work, out: out,
+	}
 	end, err := p.run(timed)
 	if err != nil {
 		return tools.Failf("The command could not be started: %v.", err), nil

