@@ -43,7 +43,7 @@ func TestRule(t *testing.T) {
 	if n := len(slices.Compact(slices.Clone(all))); n != len(all) {
 		t.Errorf("%d of %d rules differ", n, len(all))
 	}
-	if Rule("a", "b") != Rule("a", "b") {
-		t.Error("a rule is not always the same")
+	if got := Rule("a", "b"); got != "eb394fd4559b1d9c383f4359667a508a" { // it stands in logs
+		t.Errorf("the rule is %s", got)
 	}
 }

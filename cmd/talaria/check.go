@@ -40,13 +40,15 @@ func check(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	} else {
 		fmt.Fprintf(stdout, "model     %s at %s\n", cfg.Model.Name, cfg.Model.BaseURL)
 	}
+	sandbox, contained := describeSandbox(&cfg)
+	fmt.Fprintf(stdout, "sandbox   %s\n", sandbox)
 	bad := checkTokens(ctx, adapters, newRedactor(cfg.secrets()...), stdout)
 	access := cfg.access()
 	for _, a := range adapters {
 		fmt.Fprintf(stdout, "access    %s: users %d, chats %d, admins %d\n", a.Name(),
 			len(access.Users[a.Name()]), len(access.Chats[a.Name()]), len(access.Admins[a.Name()]))
 	}
-	if bad || cfg.Model.Name == "" {
+	if bad || !contained || cfg.Model.Name == "" {
 		return exit{code: 1}
 	}
 	return nil

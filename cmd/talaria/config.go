@@ -16,6 +16,7 @@ import (
 	"github.com/talaria-agent/talaria/loop"
 	"github.com/talaria-agent/talaria/loop/agenttools"
 	"github.com/talaria-agent/talaria/platforms"
+	"github.com/talaria-agent/talaria/tools/terminal"
 )
 
 // Config is the whole configuration. Its fields are the keys of config.toml; config.toml.example documents each with
@@ -37,6 +38,8 @@ type Config struct {
 	Progress   ProgressConfig   `toml:"progress"`
 	HTTP       HTTPConfig       `toml:"http"`
 	Log        LogConfig        `toml:"log"`
+
+	File string `toml:"-"` // that it was read from; empty = the environment alone
 }
 
 // ModelConfig says which model answers.
@@ -124,6 +127,9 @@ type ContextConfig struct {
 type ToolsConfig struct {
 	Toolsets  []string `toml:"toolsets"`
 	Approval  string   `toml:"approval"`
+	Deny      []string `toml:"deny"`
+	Sandbox   string   `toml:"sandbox"`
+	Network   bool     `toml:"network"`
 	Workspace string   `toml:"workspace"`
 }
 
@@ -172,7 +178,7 @@ func defaultConfig() Config {
 			ToolResultHead: limits.ResultHead, ToolResultTail: limits.ResultTail,
 			PreflightAt: 0.5, SummarizeAt: 0.7, MaxMessages: 400,
 		},
-		Tools:      ToolsConfig{Toolsets: []string{"files", "memory", "todo", "session_search", "clarify", "delegation"}, Approval: "ask"},
+		Tools:      ToolsConfig{Toolsets: []string{"files", "terminal", "memory", "todo", "session_search", "clarify", "delegation"}, Approval: "ask", Sandbox: terminal.Auto},
 		Memory:     MemoryConfig{Limit: agenttools.DefaultMemoryLimit, UserLimit: agenttools.DefaultUserLimit},
 		Delegation: DelegationConfig{MaxIterations: 50, MaxParallel: 4},
 		Progress:   ProgressConfig{Mode: gateway.ProgressAll, EditInterval: 1500 * time.Millisecond},
@@ -184,6 +190,7 @@ func defaultConfig() Config {
 // environment alone. The warnings are for the log.
 func loadConfig(path string, getenv func(string) string) (cfg Config, warnings []string, err error) {
 	cfg = defaultConfig()
+	cfg.File = path
 	if path != "" {
 		text, err := os.ReadFile(path)
 		if err != nil {

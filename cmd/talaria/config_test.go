@@ -49,6 +49,7 @@ func TestExampleConfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	cfg.File = ""
 	normalize := cmpopts.EquateEmpty()
 	if diff := cmp.Diff(empty, cfg, normalize); diff != "" {
 		t.Errorf("the example differs from the defaults (-default +example):\n%s", diff)

@@ -15,6 +15,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"github.com/talaria-agent/talaria/gateway"
+	"github.com/talaria-agent/talaria/tools/terminal"
 )
 
 // checker collects what is wrong with a config, each problem beginning with the key that it is about.
@@ -105,6 +106,10 @@ func validate(cfg *Config) []string {
 	c.between("delegation.max_iterations", cfg.Delegation.MaxIterations, 1, 10_000)
 	c.between("delegation.max_parallel", cfg.Delegation.MaxParallel, 1, 100)
 	c.oneOf("tools.approval", cfg.Tools.Approval, "ask", "off")
+	c.oneOf("tools.sandbox", cfg.Tools.Sandbox, terminal.Auto, terminal.Bubblewrap, terminal.Landlock, terminal.Off)
+	if slices.Contains(cfg.Tools.Deny, "") {
+		c.add("tools.deny", "an empty pattern forbids nothing; take it out")
+	}
 	c.oneOf("progress.mode", string(cfg.Progress.Mode), "off", "new", "all", "verbose")
 	if s := cfg.Progress.EditInterval.Seconds(); s < 0.5 || s > 60 {
 		c.add("progress.edit_interval", "%s is not between 500ms and 1m", cfg.Progress.EditInterval)
@@ -151,11 +156,11 @@ func validatePlatforms(c *checker, p *PlatformsConfig) {
 func warn(cfg *Config) []string {
 	var w []string
 	w = append(w, warnAccess(cfg)...)
-	if slices.Contains(cfg.Tools.Toolsets, "terminal") {
+	if slices.Contains(cfg.Tools.Toolsets, "terminal") && cfg.Tools.Sandbox == terminal.Off {
 		if cfg.Tools.Approval == "off" {
 			w = append(w, "the terminal tool is on WITHOUT a sandbox and WITHOUT asking: the model can run any command as this user")
 		} else {
-			w = append(w, "the terminal tool is on without a sandbox; every command is asked for in the chat first")
+			w = append(w, "the terminal tool is on without a sandbox; commands that are not known to be harmless are asked for in the chat first")
 		}
 	}
 	if cfg.Model.APIKey == "" && cfg.Model.BaseURL == defaultConfig().Model.BaseURL {
@@ -226,6 +231,9 @@ func allKeys(t reflect.Type, prefix string) []string {
 	var keys []string
 	for f := range t.Fields() {
 		name := f.Tag.Get("toml")
+		if name == "-" {
+			continue
+		}
 		if prefix != "" {
 			name = prefix + "." + name
 		}

@@ -137,7 +137,7 @@ func newDrill(t *testing.T, kills int) *drill {
 		doubtful: map[string]bool{}, unknown: map[string]bool{}, again: map[string]bool{},
 	}
 	d.services = serveAll(t, kills, d.reply, d.watch)
-	d.config = d.services.config(t, filepath.Join(folder, "data"), "[tools]\ntoolsets = [\"files\", \"terminal\"]\napproval = \"off\"\n")
+	d.config = d.services.config(t, filepath.Join(folder, "data"), "[tools]\ntoolsets = [\"files\", \"terminal\"]\napproval = \"off\"\nsandbox = \"off\"\n")
 	d.openPipes()
 	return d
 }

@@ -19,6 +19,7 @@ import (
 	simdiscord "github.com/talaria-agent/talaria/platforms/sim/discord"
 	simslack "github.com/talaria-agent/talaria/platforms/sim/slack"
 	simtelegram "github.com/talaria-agent/talaria/platforms/sim/telegram"
+	"github.com/talaria-agent/talaria/tools/terminal"
 )
 
 // lab runs the whole product against simulators on loopback: nothing to configure, no account, no network.
@@ -45,6 +46,10 @@ func lab(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	defer os.RemoveAll(folder)
 	l := &laboratory{stdout: stdout, cfg: labConfig(folder, *modelURL, *model, *verbose)}
 	l.log = newLogger(stderr, l.cfg.Log, newRedactor(l.cfg.secrets()...))
+	if _, err := findSandbox(&l.cfg); err != nil && *model == "" { // the demonstration model runs only what somebody typed
+		l.log.Warn("commands run without a sandbox", "reason", oneLine(err))
+		l.cfg.Tools.Sandbox = terminal.Off
+	}
 	return l.run(ctx, *listen, *password)
 }
 
@@ -53,7 +58,6 @@ func labConfig(folder, modelURL, model string, verbose bool) Config {
 	cfg := defaultConfig()
 	cfg.DataDir = folder
 	cfg.Model.Window, cfg.Model.MaxOutput = 32_000, 4_000
-	cfg.Tools.Toolsets = append(cfg.Tools.Toolsets, "terminal")
 	cfg.Tools.Approval = "ask"
 	if model != "" {
 		cfg.Model.Name, cfg.Model.APIKey, cfg.Model.Window = model, os.Getenv("OPENAI_API_KEY"), defaultWindow

@@ -14,6 +14,8 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"syscall"
+
+	"github.com/talaria-agent/talaria/tools/terminal"
 )
 
 const usage = `Talaria puts an AI agent into Slack, Telegram and Discord.
@@ -87,6 +89,8 @@ func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 		return check(ctx, rest, stdout, stderr)
 	case "health":
 		return health(ctx, rest, stdout, stderr)
+	case terminal.ConfineCommand: // how the sandbox of the terminal tool begins a command
+		return terminal.Confine(rest)
 	case "version", "--version", "-v":
 		fmt.Fprintln(stdout, "talaria", version())
 		return nil

@@ -16,8 +16,6 @@ import (
 	"github.com/talaria-agent/talaria/platforms/slack"
 	"github.com/talaria-agent/talaria/platforms/telegram"
 	"github.com/talaria-agent/talaria/sessions"
-	"github.com/talaria-agent/talaria/tools"
-	"github.com/talaria-agent/talaria/tools/files"
 	"github.com/talaria-agent/talaria/tools/terminal"
 )
 
@@ -59,35 +57,6 @@ To try everything without an account: talaria lab`)
 	return all, nil
 }
 
-// wireTools makes the tools of the configured toolsets.
-func wireTools(cfg Config, past agenttools.Past, notes *agenttools.Notes) (*tools.Registry, error) {
-	var all []tools.Tool
-	for _, set := range []struct {
-		name string
-		make func() ([]tools.Tool, error)
-	}{
-		{"files", files.New},
-		{"terminal", terminal.New},
-		{"memory", func() ([]tools.Tool, error) { return agenttools.NewMemory(notes) }},
-		{"todo", agenttools.NewTodo},
-		{"session_search", func() ([]tools.Tool, error) { return agenttools.NewSearch(past) }},
-		{"clarify", agenttools.NewClarify},
-		{"delegation", func() ([]tools.Tool, error) {
-			return agenttools.NewDelegation(agenttools.Delegation(cfg.Delegation))
-		}},
-	} {
-		if !slices.Contains(cfg.Tools.Toolsets, set.name) {
-			continue
-		}
-		made, err := set.make()
-		if err != nil {
-			return nil, fmt.Errorf("toolset %s: %w", set.name, err)
-		}
-		all = append(all, made...)
-	}
-	return tools.NewRegistry(all...)
-}
-
 // wireGateway joins everything, and first hides this process's environment, which may hold tokens, from the programs that
 // tools run. newWork, if not nil, fills the work folder of a new conversation.
 func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter, newWork func(string) error, log *slog.Logger) (*gateway.Gateway, error) {
@@ -99,7 +68,7 @@ func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter,
 		return nil, err
 	}
 	notes := agenttools.NewNotes(cfg.notes(), cfg.Memory.Limit, cfg.Memory.UserLimit)
-	registry, err := wireTools(cfg, store, notes)
+	registry, err := wireTools(&cfg, store, notes, log)
 	if err != nil {
 		return nil, err
 	}
@@ -112,10 +81,6 @@ func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter,
 		if workspace, err = filepath.Abs(workspace); err != nil {
 			return nil, err
 		}
-	}
-	var policy tools.Policy
-	if cfg.Tools.Approval == "ask" {
-		policy = tools.AskByRisk{tools.Executes}
 	}
 	limits := loop.DefaultLimits()
 	limits.MaxTurns, limits.MaxTokens, limits.MaxToolCalls = cfg.Loop.MaxTurns, cfg.Loop.MaxTokens, cfg.Loop.MaxToolCalls
@@ -137,7 +102,7 @@ func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter,
 	compressor.MaxMessages, compressor.Redact, compressor.Log = cfg.Context.MaxMessages, newRedactor(cfg.secrets()...).text, log
 	parts := gateway.Parts{
 		Store: store, Adapters: adapters, Tools: registry, Compressor: compressor, Log: log,
-		Runner: &loop.Runner{Model: model, Limits: limits, Policy: policy, Compressor: compressor, Log: log},
+		Runner: &loop.Runner{Model: model, Limits: limits, Policy: wirePolicy(cfg.Tools), Compressor: compressor, Log: log},
 	}
 	if slices.Contains(cfg.Tools.Toolsets, "memory") {
 		parts.Notes = notes

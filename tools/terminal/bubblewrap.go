@@ -1,10 +1,14 @@
 package terminal
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
-	"path/filepath"
+	"strconv"
 )
+
+// temporaryBytes is how large /tmp is in it, which is memory.
+const temporaryBytes = 256 << 20
 
 // newBubblewrap makes the sandbox of bwrap(1): name spaces of its own for files, processes, users and the network.
 func newBubblewrap(own []string) (Sandbox, error) {
@@ -13,6 +17,10 @@ func newBubblewrap(own []string) (Sandbox, error) {
 		return Sandbox{}, err
 	}
 	hidden := holding(own)
+	temporary := []string{"--tmpfs", "/tmp"} // for programs that do not heed TMPDIR
+	if help, err := exec.Command(program, "--help").CombinedOutput(); err == nil && bytes.Contains(help, []byte("--size")) {
+		temporary = append([]string{"--size", strconv.Itoa(temporaryBytes)}, temporary...)
+	}
 	return Sandbox{name: Bubblewrap, command: func(r run) *exec.Cmd {
 		r.processes = maxOwn
 		args := []string{"--unshare-all", "--die-with-parent", "--cap-drop", "ALL"}
@@ -23,6 +31,7 @@ func newBubblewrap(own []string) (Sandbox, error) {
 			args = append(args, "--ro-bind-try", path, path)
 		}
 		args = append(args, "--proc", "/proc", "--dev", "/dev")
+		args = append(args, temporary...)
 		for _, path := range hidden { // covered, before the work folder shows through
 			if info, err := os.Stat(path); err == nil && !info.IsDir() {
 				args = append(args, "--ro-bind", "/dev/null", path)
@@ -30,7 +39,7 @@ func newBubblewrap(own []string) (Sandbox, error) {
 				args = append(args, "--tmpfs", path)
 			}
 		}
-		args = append(args, "--bind", r.work, r.work, "--bind", filepath.Join(r.work, scratch), "/tmp", "--chdir", r.dir, "--")
+		args = append(args, "--bind", r.work, r.work, "--chdir", r.dir, "--")
 		return exec.Command(program, append(args, r.argv()...)...)
 	}}, nil
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -18,9 +17,9 @@ func Probe(ctx context.Context, s Sandbox) error {
 	if s.command == nil {
 		return errors.New("there is no sandbox")
 	}
-	shell, err := exec.LookPath("bash")
+	shell, err := findShell()
 	if err != nil {
-		return fmt.Errorf("find a shell: %w", err)
+		return err
 	}
 	outside, err := os.MkdirTemp("", "talaria-probe-")
 	if err != nil {

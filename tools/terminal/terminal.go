@@ -14,6 +14,7 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -70,17 +71,27 @@ func New(options Options) ([]tools.Tool, error) {
 }
 
 func newTerminal(options Options, timeout, maximum time.Duration) (tools.Tool, error) {
-	shell, err := exec.LookPath("bash")
+	shell, err := findShell()
 	if err != nil {
-		if shell, err = exec.LookPath("sh"); err != nil {
-			return nil, fmt.Errorf("find a shell: %w", err)
-		}
+		return nil, err
 	}
 	t := &terminal{options: options, sandbox: options.Sandbox, shell: shell, timeout: timeout, maximum: maximum}
 	return tools.New(tools.Spec{
 		Name: "terminal", Toolset: "terminal", Description: strings.TrimSpace(description) + "\n\n" + t.place(),
 		Risk: tools.Executes, Preview: preview, Judge: t.judge, Verifies: true, Timeout: maximum + 15*time.Second, // to stop by itself first
 	}, t.call)
+}
+
+// ErrNoShell says that there is no shell on this machine.
+var ErrNoShell = errors.New("there is no shell here")
+
+func findShell() (string, error) {
+	for _, name := range []string{"bash", "sh"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", ErrNoShell
 }
 
 // place tells the model where its commands run.
