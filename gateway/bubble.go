@@ -182,7 +182,11 @@ func (b *bubble) post(ctx context.Context) string {
 	text := b.text()
 	out := b.outgoing(text, true)
 	out.Key, out.Silent = t.id, true
+	began := time.Now()
 	id, err := t.c.g.adapters[t.address.Platform].Send(ctx, t.address, out)
+	if platforms.ClassOf(err) == platforms.OutcomeUnknown {
+		id, err = b.find(ctx, out, began, err)
+	}
 	if err != nil {
 		t.c.g.log.Warn("progress is not shown", "task", t.id, "error", err)
 		return ""
@@ -192,6 +196,24 @@ func (b *bubble) post(ctx context.Context) string {
 	b.mu.Unlock()
 	t.shown(ctx, id)
 	return text
+}
+
+// find looks for a bubble that may have been posted, once, so that it does not say "working" for ever. It returns the
+// given error if that is not possible or there is none.
+func (b *bubble) find(ctx context.Context, out platforms.Outgoing, began time.Time, lost error) (string, error) {
+	adapter := b.t.c.g.adapters[b.t.address.Platform]
+	if time.Since(began) < adapter.Limits().IdempotentFor/2 {
+		return adapter.Send(ctx, b.t.address, out)
+	}
+	finder, ok := adapter.(platforms.Finder)
+	if !ok || !sleepUntil(ctx, time.Now().Add(lookPause)) {
+		return "", lost
+	}
+	id, err := finder.Find(ctx, b.t.address, out, began)
+	if err == nil && id == "" {
+		err = lost
+	}
+	return id, err
 }
 
 // shown records the bubble in the log, so that a restart finds it again. If the turn has ended meanwhile the log refuses

@@ -58,7 +58,7 @@ func openNATS(t *testing.T) sessions.Store {
 // TestConversationsOverNATS plays some of the scripts over a stream: the contract that the gateway relies on is no
 // property of a local file.
 func TestConversationsOverNATS(t *testing.T) {
-	for _, name := range []string{"hello", "interrupt", "restart", "stop_command", "in_doubt"} {
+	for _, name := range []string{"hello", "interrupt", "restart", "stop_command", "in_doubt", "edit_waiting_restart", "group_migrates"} {
 		t.Run(name, func(t *testing.T) {
 			play(t, "testdata/conv/"+name+".txtar", platforms.Telegram, openNATS)
 		})

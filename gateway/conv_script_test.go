@@ -40,7 +40,7 @@ const patience = 3 * time.Minute
 //	calls N                  the model has been called so often
 //	logged: TEXT             the gateway's log contains it
 //	fault send|edit|find|findthread|poll KIND [DURATION] [xN]   the next such call, or the next N, goes wrong: 429, 500, cut, lose, html,
-//	                         denied
+//	                         denied, gone
 //	migrate group CHAT       Telegram makes another chat of it; the old one is "before"
 //	unfault                  no more of these
 //	lag DURATION             Slack shows new messages to look-ups only so much later
@@ -322,6 +322,14 @@ func (r *rig) fault(call, kind string, more []string) error {
 		f.Lose = true
 	case "html":
 		f.Status, f.HTML = 502, true
+	case "gone":
+		f.Status, f.Error = 400, "Bad Request: message to edit not found"
+		switch r.world.name {
+		case platforms.Slack:
+			f.Status, f.Error = 0, "message_not_found"
+		case platforms.Discord:
+			f.Status, f.Error = 404, "10008 Unknown Message"
+		}
 	case "denied":
 		f.Status = 403
 		if r.world.name == platforms.Slack {

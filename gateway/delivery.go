@@ -24,6 +24,7 @@ type job struct {
 	row     sessions.Row
 	out     output
 	claimed bool // the commit that queued the row wrote its first part as "sending", and it has not been sent yet
+	taken   bool // an earlier process has left it
 	lost    bool // the part that is "sending" may have been posted: the attempt ended without anybody knowing how
 }
 
@@ -36,8 +37,11 @@ func (o *outbox) deliver(j *job) {
 		}
 		doubt = doubt || j.row.Parts[i].State == sessions.InDoubt
 	}
-	if doubt {
+	switch {
+	case doubt:
 		o.doubt(j.row.Key, j.row.ID)
+	case j.taken && j.out.Bubble != "" && o.ctx.Err() == nil:
+		o.orphan(j.out.To, j.out.Bubble)
 	}
 }
 

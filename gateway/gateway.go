@@ -1,7 +1,7 @@
 // Package gateway joins the chat platforms to the agent loop: it admits updates, makes them durable, gives each to its
 // conversation, runs turns on a bounded pool, shows progress and delivers answers.
 //
-// Goroutines: one a platform runs its adapter; one an awake conversation (its actor, the only one who starts turns and
+// Goroutines: one a platform runs its adapter, and one watches until when it is heard if it can be read back; one an awake conversation (its actor, the only one who starts turns and
 // decides what happens in it); one a running turn, which holds a worker slot; beside it its typing indicator and its
 // progress bubble; one a lane of the outbox that has work. Sleeping conversations and idle lanes have none. Run starts
 // them and waits for all of them.
@@ -141,6 +141,9 @@ func (g *Gateway) Run(ctx context.Context) error {
 	g.moves, g.places = &moves{store: g.store}, newPlaces(g.store)
 	g.outbox = newOutbox(delivery, g.store, g.adapters, g.log)
 	g.outbox.doubt, g.outbox.now, g.outbox.moved = g.doubt, g.moves.now, g.migrated
+	g.outbox.orphan = func(at platforms.Address, bubble string) {
+		g.replace(at, bubble, "✅ Done, with a restart at the end.") // the earlier process may not have come to say so
+	}
 	if err := g.recover(ctx); err != nil {
 		return fmt.Errorf("take over what an earlier run left: %w", err)
 	}

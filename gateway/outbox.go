@@ -18,6 +18,7 @@ type outbox struct {
 	adapters map[platforms.Name]platforms.Adapter
 	log      *slog.Logger
 	doubt    func(sessions.Key, sessions.RowID)                                 // called when nothing is left to do for a row but what is in doubt
+	orphan   func(at platforms.Address, bubble string)                          // called when the answer below a progress message of an earlier process is out
 	now      func(platforms.Address) platforms.Address                          // where something for an address has to be sent
 	moved    func(ctx context.Context, from platforms.Address, to string) error // called when a chat turns out to have moved
 
@@ -199,6 +200,7 @@ func (o *outbox) recover(ctx context.Context) error {
 
 // takeOver counts the attempt in which the earlier process ended, and queues the row.
 func (o *outbox) takeOver(j *job) {
+	j.taken = true
 	for i := range j.row.Parts {
 		if p := &j.row.Parts[i]; p.State == sessions.Sending {
 			p.Attempts++
