@@ -30,7 +30,8 @@ func TestPromptIsStable(t *testing.T) {
 	}
 	model.WriteString("  say All is well.\n")
 	script := &txtar.Archive{Files: []txtar.File{
-		{Name: "model", Data: model.Bytes()}, {Name: "work/notes.txt", Data: notes.Bytes()},
+		{Name: "model", Data: model.Bytes()},
+		{Name: "work/notes.txt", Data: notes.Bytes()},
 		{Name: "work/AGENTS.md", Data: []byte("Read everything.\n")},
 	}}
 	synctest.Test(t, func(t *testing.T) {

@@ -74,14 +74,14 @@ func TestFactsSurviveTenCompressions(t *testing.T) {
 					sessions.ToolResult{Turn: turn, Message: sessions.Message{Role: sessions.RoleTool, ToolCallID: "c", Text: "it says " + say("TOOL", i)}},
 					sessions.AssistantMessage{Turn: turn, Message: assistant("noted")}, sessions.TurnEnded{Turn: turn})
 			}
-			c := loop.NewCompressor(&forgetful{Model: modeltest.New(), careless: careless}, 120_000, 0)
+			c := loop.NewCompressor(&forgetful{Model: modeltest.New(), careless: careless}, 40_000, 0)
 			for i := range 10 {
 				for k := range 8 {
 					turn := fmt.Sprintf("more%d-%d", i, k)
 					j.open(turn, fmt.Sprintf("question %d of round %d", k, i))
-					j.must(sessions.AssistantMessage{Turn: turn, Message: assistant(strings.Repeat("many words ", 1500))}, sessions.TurnEnded{Turn: turn})
+					j.must(sessions.AssistantMessage{Turn: turn, Message: assistant(strings.Repeat("many words ", 500))}, sessions.TurnEnded{Turn: turn})
 				}
-				if out := compress(t, c, j); out.After > 36_000 || !out.Summary {
+				if out := compress(t, c, j); out.After > 12_000 || !out.Summary {
 					t.Fatalf("compression %d: %d tokens", i, out.After)
 				}
 			}

@@ -1,6 +1,9 @@
 package loop
 
-import "regexp"
+import (
+	"regexp"
+	"strings"
+)
 
 // secretShapes are the shapes of secrets that turn up in conversations and tool results. They must not get into a summary:
 // it outlives the messages that it was made from, and the model that writes it may be another provider's.
@@ -22,9 +25,25 @@ var (
 
 const redacted = "[redacted]"
 
+// secretWords are those of which a line has one if namedSecret can match in it; looking for them first is much faster.
+var secretWords = []string{"pass", "kennwort", "secret", "key", "token", "密码", "bearer"}
+
 // withoutSecrets takes everything out of a text that looks like a secret.
 func withoutSecrets(text string) string {
 	text = secretShapes.ReplaceAllString(text, redacted)
-	text = urlSecret.ReplaceAllString(text, "${1}"+redacted+"@")
-	return namedSecret.ReplaceAllString(text, "${1}"+redacted)
+	if strings.Contains(text, "://") {
+		text = urlSecret.ReplaceAllString(text, "${1}"+redacted+"@")
+	}
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		small := strings.ToLower(line)
+		for _, word := range secretWords {
+			if strings.Contains(small, word) {
+				line = namedSecret.ReplaceAllString(line, "${1}"+redacted)
+				break
+			}
+		}
+		out.WriteString(line)
+	}
+	return out.String()
 }
