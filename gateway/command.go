@@ -22,13 +22,13 @@ type command struct {
 // commands returns all commands, in the order of /help.
 func commands() []command {
 	return []command{
-		{"new", "Start a new session: I forget what we talked about.", (*conversation).cmdNew},
+		{"help", "Show this list.", (*conversation).cmdHelp},
 		{"stop", "Stop what I am doing.", (*conversation).cmdStop},
 		{"approvals", "Show what you have allowed for longer than once, or take it back.", (*conversation).cmdApprovals},
 		{"compress", "Summarise our conversation now; name what matters most behind the command.", (*conversation).cmdCompress},
 		{"status", "Show what I am doing and how full my memory is.", (*conversation).cmdStatus},
 		{"memory", "Show what I have noted about you.", (*conversation).cmdMemory},
-		{"help", "Show this list.", (*conversation).cmdHelp},
+		{"new", "Start a new session: I forget what we talked about.", (*conversation).cmdNew},
 	}
 }
 
@@ -129,7 +129,7 @@ func (c *conversation) cmdHelp(ctx context.Context, in *input) {
 	var b strings.Builder
 	b.WriteString("Write to me as you would to a colleague. ")
 	if c.g.cfg.Busy == Interrupt {
-		b.WriteString("A new message while I work interrupts me.\n\n")
+		b.WriteString("A new message while I work interrupts me; where several people talk, only that of whoever I work for.\n\n")
 	} else {
 		b.WriteString("A new message while I work waits for its turn.\n\n")
 	}
@@ -165,7 +165,7 @@ func (c *conversation) cmdStatus(ctx context.Context, in *input) {
 	if s.ID == "" {
 		b.WriteString("- Session: none yet\n")
 	} else {
-		fmt.Fprintf(&b, "- Session: since %s, %d messages\n", s.Started.Format("2006-01-02 15:04"), len(s.Messages))
+		fmt.Fprintf(&b, "- Session: since %s, %d messages\n", s.Started.Format("2006-01-02 15:04 MST"), len(s.Messages))
 	}
 	tokens := loop.ContextTokens(s)
 	usable := max(c.g.cfg.Window-c.g.cfg.MaxOutput, 1)

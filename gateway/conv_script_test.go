@@ -359,7 +359,7 @@ func (r *rig) fault(call, kind string, more []string) error {
 
 var commandLine = regexp.MustCompile(`^/(new|stop|compress|status|memory|help)( |$)`)
 
-var durations = regexp.MustCompile(`\d+(\.\d+)? s\b|\d+ min \d+ s\b|since \d{4}-\d\d-\d\d \d\d:\d\d|\d+ → \d+ tokens|about \d+ of \d+ tokens \(\d+ %\)|about \d+ to \d+ tokens`)
+var durations = regexp.MustCompile(`\d+(\.\d+)? s\b|\d+ min \d+ s\b|since \d{4}-\d\d-\d\d \d\d:\d\d( UTC)?|\d+ → \d+ tokens|about \d+ of \d+ tokens \(\d+ %\)|about \d+ to \d+ tokens`)
 
 // seen writes down what all chats look like now. Durations, dates and token counts are left out: they depend on how long
 // the script waited, and on every word of the prompt.
@@ -395,13 +395,16 @@ var botName = regexp.MustCompile(`@(?i:talaria(_bot)?)\b`)
 func describe(who string, m sim.Message) string {
 	m.Visible = botName.ReplaceAllString(m.Visible, "@bot")
 	text := strings.ReplaceAll(m.Visible, "\n", "\n\t")
-	if r := []rune(text); len(r) > 400 {
+	if r := []rune(text); len(r) > 800 {
 		text = fmt.Sprintf("%s ... (%d runes)", string(r[:100]), len([]rune(m.Visible)))
 	}
 	for _, row := range m.Buttons {
 		for _, button := range row {
 			text += " [" + button.Label + "]"
 		}
+	}
+	if len(m.Reactions) > 0 {
+		text += " {" + strings.ReplaceAll(strings.Join(m.Reactions, " "), "eyes", "👀") + "}" // Slack's own name for it
 	}
 	return who + ": " + text + "\n"
 }

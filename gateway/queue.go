@@ -37,9 +37,26 @@ func (c *conversation) enqueue(ctx context.Context, in *input) {
 	}
 	in.ready = time.Now().Add(c.pause(in.Message))
 	c.queue = append(c.queue, in)
-	if c.turn != nil && c.g.cfg.Busy == Interrupt && c.mayStop(in.Message.Origin) && unworkable([]*input{in}) == "" {
+	switch {
+	case c.turn == nil:
+	case c.g.cfg.Busy == Interrupt && c.mayStop(in.Message.Origin) && unworkable([]*input{in}) == "":
 		c.turn.cancel(loop.ErrSuperseded)
+	default:
+		c.g.react(in.Message, "👀")
 	}
+}
+
+// react puts an emoji on a message, as a sign that it was seen and waits. As well as it can.
+func (g *Gateway) react(m *platforms.Message, emoji string) {
+	reactor, ok := g.adapters[m.Address.Platform].(platforms.Reactor)
+	if !ok {
+		return
+	}
+	g.beside(func(ctx context.Context) {
+		if err := reactor.React(ctx, m.Address, m.ID, emoji); err != nil {
+			g.log.Debug("a message got no sign that it waits", "message", m.Native, "error", err)
+		}
+	})
 }
 
 // pause is how long to wait for more before a turn starts with this message.

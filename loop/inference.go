@@ -56,13 +56,13 @@ func (t *turn) infer(ctx context.Context) (reply, error) {
 	if r.Finish == FinishFiltered {
 		return reply{}, &ModelError{Class: ModelFiltered, Err: errors.New("the provider withheld the answer")}
 	}
-	return understand(r, req.Messages, t.ending == "", t.budget.rounds+1), nil
+	return understand(r, t.verified.taken(req.Messages), t.ending == "", t.budget.rounds+1), nil
 }
 
 // request builds the next request. Everything but the hint is byte-stable over the rounds.
 func (t *turn) request() (Request, error) {
 	s := t.Journal.Session()
-	messages, report := Repair(s.Messages)
+	messages, report := t.verified.repair(s)
 	if len(report) > 0 && !t.repaired {
 		t.repaired = true
 		t.log.Warn("ledger repaired", "changes", []string(report))
@@ -96,8 +96,8 @@ func callHint(now time.Time, ending EndReason, nudge string) string {
 	return hint
 }
 
-// understand turns what a model wrote into what can be stored and executed.
-func understand(r Reply, ledger []sessions.Message, toolsAllowed bool, round int) reply {
+// understand turns what a model wrote into what can be stored and executed. Ids that are taken are not given again.
+func understand(r Reply, ids map[string]bool, toolsAllowed bool, round int) reply {
 	out := reply{usage: r.Usage, message: sessions.Message{
 		Role: sessions.RoleAssistant, Text: r.Message.Text, Reasoning: r.Message.Reasoning,
 	}}
@@ -105,10 +105,7 @@ func understand(r Reply, ledger []sessions.Message, toolsAllowed bool, round int
 		out.message.Text = ""
 	}
 	if toolsAllowed {
-		taken := func(id string) bool {
-			return hasCall(out.message, id) ||
-				slices.ContainsFunc(ledger, func(m sessions.Message) bool { return hasCall(m, id) })
-		}
+		taken := func(id string) bool { return ids[id] || hasCall(out.message, id) }
 		for i, c := range r.Message.ToolCalls {
 			if c.Name = strings.TrimSpace(c.Name); c.Name == "" {
 				continue

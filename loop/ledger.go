@@ -18,8 +18,11 @@ import (
 //  4. The ids of one message's calls are distinct and not empty, the names not empty, the arguments JSON objects.
 
 // CheckLedger returns the first broken invariant, nil if all of them hold. An empty ledger is valid.
-func CheckLedger(messages []sessions.Message) error {
-	for i := 0; i < len(messages); {
+func CheckLedger(messages []sessions.Message) error { return checkLedgerFrom(messages, 0) }
+
+// checkLedgerFrom is CheckLedger for a ledger whose first n messages are known to be valid.
+func checkLedgerFrom(messages []sessions.Message, n int) error {
+	for i := n; i < len(messages); {
 		m := messages[i]
 		if i == 0 && m.Role != sessions.RoleUser {
 			return fmt.Errorf("message 0: the ledger begins with role %s", m.Role)

@@ -43,6 +43,7 @@ type turn struct {
 	nudge          string         // what the next model call is told, see holdBack; empty = nothing
 	nudged         map[Nudge]bool // which nudges there have been
 	draft          *reply         // the answer that was held back, as long as no tool has run since
+	verified       verified       // how much of the ledger is known to be valid
 	changes        changes        // that nothing has verified
 	flattened      flattening     // how far the history was simplified
 	tidied         int            // the round before which the history was made smaller last

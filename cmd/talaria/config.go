@@ -332,7 +332,11 @@ func fromEnvironment(cfg *Config, getenv func(string) string) {
 	fill(&p.Slack.BotToken, "SLACK_BOT_TOKEN")
 	fill(&p.Slack.AppToken, "SLACK_APP_TOKEN")
 	fill(&p.Discord.Token, "DISCORD_BOT_TOKEN")
-	fill(&cfg.Model.APIKey, "OPENAI_API_KEY")
+	if cfg.Model.API == messagesAPI {
+		fill(&cfg.Model.APIKey, "ANTHROPIC_API_KEY")
+	} else {
+		fill(&cfg.Model.APIKey, "OPENAI_API_KEY")
+	}
 	fill(&cfg.Model.Name, "TALARIA_MODEL")
 	fill(&cfg.HTTP.Listen, "TALARIA_HTTP_LISTEN")
 	if url := getenv("OPENAI_BASE_URL"); url != "" && cfg.Model.BaseURL == defaultConfig().Model.BaseURL {
