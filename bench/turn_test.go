@@ -139,7 +139,9 @@ func echo(b *testing.B) *tools.Registry {
 		Text string `json:"text"`
 	}
 	tool, err := tools.New(tools.Spec{Name: "echo", Description: "Echoes.", Risk: tools.ReadOnly, Parallel: true},
-		func(_ context.Context, _ tools.Scope, a args) (tools.Result, error) { return tools.Result{Text: a.Text}, nil })
+		func(_ context.Context, _ tools.Scope, a args) (tools.Result, error) {
+			return tools.Result{Text: a.Text}, nil
+		})
 	if err != nil {
 		b.Fatal(err)
 	}
