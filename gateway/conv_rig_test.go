@@ -40,21 +40,22 @@ import (
 
 // rig is a gateway over one simulator, one store and a scripted model, inside a bubble.
 type rig struct {
-	t        *testing.T
-	world    world
-	net      *memnet.Listener
-	store    sessions.Store
-	model    *scripted
-	cfg      gateway.Config
-	tools    *tools.Registry
-	limits   loop.Limits
-	window   int
-	fallback bool // there is a model before the scripted one, which is always overloaded
-	stuck    bool // the compressor cannot make anything smaller
-	ask      bool
-	notebook gateway.Notebook
-	agent    []string // toolsets that work on the session
-	log      *logBuffer
+	t         *testing.T
+	world     world
+	net       *memnet.Listener
+	store     sessions.Store
+	model     *scripted
+	cfg       gateway.Config
+	tools     *tools.Registry
+	limits    loop.Limits
+	window    int
+	fallback  bool // there is a model before the scripted one, which is always overloaded
+	stuck     bool // the compressor cannot make anything smaller
+	ask       bool
+	reactions bool // what is seen includes reactions; whether a message waits can be a matter of chance
+	notebook  gateway.Notebook
+	agent     []string // toolsets that work on the session
+	log       *logBuffer
 
 	server  *http.Server
 	cancel  context.CancelFunc
@@ -249,6 +250,8 @@ func (r *rig) configure(text string) {
 			r.limits.MaxToolCalls = number(value)
 		case "timeout":
 			r.limits.Timeout = time.Duration(number(value)) * time.Second
+		case "reactions":
+			r.reactions = value == "show"
 		case "approval":
 			r.ask = value == "ask"
 		case "agent":

@@ -383,7 +383,7 @@ func (r *rig) seen() string {
 				fmt.Fprintf(&b, "[%s]\n", place)
 			}
 			for _, m := range messages {
-				b.WriteString(describe(names[m.User], m))
+				b.WriteString(r.describe(names[m.User], m))
 			}
 		}
 	}
@@ -392,18 +392,18 @@ func (r *rig) seen() string {
 
 var botName = regexp.MustCompile(`@(?i:talaria(_bot)?)\b`)
 
-func describe(who string, m sim.Message) string {
+func (r *rig) describe(who string, m sim.Message) string {
 	m.Visible = botName.ReplaceAllString(m.Visible, "@bot")
 	text := strings.ReplaceAll(m.Visible, "\n", "\n\t")
-	if r := []rune(text); len(r) > 800 {
-		text = fmt.Sprintf("%s ... (%d runes)", string(r[:100]), len([]rune(m.Visible)))
+	if runes := []rune(text); len(runes) > 800 {
+		text = fmt.Sprintf("%s ... (%d runes)", string(runes[:100]), len([]rune(m.Visible)))
 	}
 	for _, row := range m.Buttons {
 		for _, button := range row {
 			text += " [" + button.Label + "]"
 		}
 	}
-	if len(m.Reactions) > 0 {
+	if r.reactions && len(m.Reactions) > 0 {
 		text += " {" + strings.ReplaceAll(strings.Join(m.Reactions, " "), "eyes", "👀") + "}" // Slack's own name for it
 	}
 	return who + ": " + text + "\n"
