@@ -62,7 +62,7 @@ func (b *bubble) start() {
 		close(b.posted)
 		return
 	}
-	b.t.c.g.side.Go(b.run)
+	b.t.c.g.bubbles.Go(b.run)
 }
 
 // settle waits, not long, for a bubble that is just being posted, so that it does not turn up below the answer.

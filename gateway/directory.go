@@ -67,16 +67,24 @@ func (d *directory) wait(atMost time.Duration) {
 	d.mu.Lock()
 	d.over = true
 	d.mu.Unlock()
+	if !waitAtMost(&d.done, atMost) {
+		d.g.log.Error("conversations did not end in time; what they were doing counts as unknown")
+	}
+}
+
+// waitAtMost waits for a group, and reports whether it was done in time.
+func waitAtMost(group *sync.WaitGroup, atMost time.Duration) bool {
 	ended := make(chan struct{})
 	go func() {
-		d.done.Wait()
+		group.Wait()
 		close(ended)
 	}()
 	timer := time.NewTimer(atMost)
 	defer timer.Stop()
 	select {
 	case <-ended:
+		return true
 	case <-timer.C:
-		d.g.log.Error("conversations did not end in time; what they were doing counts as unknown")
+		return false
 	}
 }

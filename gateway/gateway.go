@@ -100,8 +100,9 @@ type Gateway struct {
 	turns  *turnIndex
 	stuck  sync.Map // ids of sessions whose people know that compressing does not help any more
 
-	ctx  context.Context // of the conversations; cancelled with loop.ErrParked
-	side sync.WaitGroup  // short calls beside the conversations: refusals, bubbles, typing
+	ctx     context.Context // of the conversations; cancelled with loop.ErrParked
+	side    sync.WaitGroup  // short calls beside the conversations: refusals, reactions, edits of questions
+	bubbles sync.WaitGroup  // progress messages
 }
 
 // New checks the parts and makes a gateway of them.
@@ -159,10 +160,12 @@ func (g *Gateway) Run(ctx context.Context) error {
 	flush, done := context.WithTimeout(context.WithoutCancel(ctx), g.cfg.Grace)
 	g.outbox.flush(flush)
 	done()
+	waitAtMost(&g.bubbles, g.cfg.Grace) // so that none goes on saying that it works
 	stopDelivery()
 	ended, done := context.WithTimeout(context.WithoutCancel(ctx), g.cfg.Grace)
 	g.outbox.flush(ended)
 	done()
+	g.bubbles.Wait()
 	g.side.Wait()
 	g.runner.Wait()
 	return err

@@ -6,10 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"time"
 )
 
 // maxLine is the longest line of a stream that is read; a whole reply in one chunk fits.
 const maxLine = 8 << 20
+
+// drainFor is how long the end of a stream is waited for after [DONE], so that its connection can be used again.
+const drainFor = 100 * time.Millisecond
 
 // events is the body of a stream with nothing in it but events that say something, framed as the mode wants them. An
 // error among them is what Read returns.
@@ -22,7 +26,15 @@ type events struct {
 	err   error  // that the server sent
 }
 
-func (e *events) Close() error { return e.body.Close() }
+// Close reads what is left after [DONE] first. It is nothing, as a rule, but the end of the body, and only a connection
+// that was read to there is used again.
+func (e *events) Close() error {
+	if e.x.sawDone {
+		e.x.timer.Reset(drainFor)
+		_, _ = io.CopyN(io.Discard, e.lines, maxErrorBody) // whatever it is, the reply is complete
+	}
+	return e.body.Close()
+}
 
 func (e *events) Read(p []byte) (int, error) {
 	for len(e.ready) == 0 && e.err == nil {
