@@ -65,7 +65,7 @@ func (a *pendingAsk) buttons() [][]platforms.Button {
 // Approve implements tools.Approver: it asks in the chat, by buttons, and waits. What the person has allowed before for
 // longer than once is not asked again.
 func (g *Gateway) Approve(ctx context.Context, ask tools.Ask) (tools.Decision, error) {
-	t := g.turns.turn(cmp.Or(ask.Scope.Parent, ask.Scope.Turn))
+	t := g.turns.get(cmp.Or(ask.Scope.Parent, ask.Scope.Turn))
 	if t == nil {
 		return tools.Decision{Note: "there is nobody to ask"}, nil
 	}
@@ -79,8 +79,7 @@ func (g *Gateway) Approve(ctx context.Context, ask tools.Ask) (tools.Decision, e
 		return d, nil
 	}
 	a := &pendingAsk{id: newID(), turn: t, ask: ask, answer: make(chan answered, 1)}
-	g.turns.addAsk(a)
-	defer g.turns.removeAsk(a)
+	defer g.asks.put(a.id, a)()
 	t.typing.pause()
 	defer t.typing.resume()
 

@@ -123,8 +123,7 @@ func (b *bubble) run() {
 
 // keep edits the bubble, which shows a text now, while the turn runs, and closes it.
 func (b *bubble) keep(ctx context.Context, shown string) {
-	b.t.c.g.turns.showing(b.id(), true)
-	defer b.t.c.g.turns.showing(b.id(), false)
+	defer b.t.c.g.shown.put(b.id(), true)()
 	every := max(b.t.c.g.cfg.EditEvery, b.t.c.g.adapters[b.t.address.Platform].Limits().EditEvery)
 	for {
 		select {

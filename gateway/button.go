@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"strings"
-	"sync"
 
 	"github.com/talaria-agent/talaria/loop"
 	"github.com/talaria-agent/talaria/platforms"
@@ -24,93 +23,6 @@ const (
 
 func buttonData(verb, about string) string { return verb + ":" + about }
 
-// turnIndex finds a running turn, and the question that waits in it, by name: a button knows no conversation, because
-// several people may press it. Safe for use from any goroutine.
-type turnIndex struct {
-	mu        sync.Mutex
-	turns     map[string]*turn
-	asks      map[string]*pendingAsk
-	questions map[string]*pendingQuestion
-	shown     map[string]bool // message ids of the bubbles that are still being edited
-}
-
-func newTurnIndex() *turnIndex {
-	return &turnIndex{
-		turns: map[string]*turn{}, asks: map[string]*pendingAsk{}, questions: map[string]*pendingQuestion{}, shown: map[string]bool{},
-	}
-}
-
-func (x *turnIndex) add(t *turn) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.turns[t.id] = t
-}
-
-func (x *turnIndex) remove(t *turn) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	delete(x.turns, t.id)
-}
-
-func (x *turnIndex) turn(id string) *turn {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.turns[id]
-}
-
-func (x *turnIndex) addAsk(a *pendingAsk) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.asks[a.id] = a
-}
-
-func (x *turnIndex) removeAsk(a *pendingAsk) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	delete(x.asks, a.id)
-}
-
-func (x *turnIndex) addQuestion(q *pendingQuestion) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.questions[q.id] = q
-}
-
-func (x *turnIndex) removeQuestion(q *pendingQuestion) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	delete(x.questions, q.id)
-}
-
-func (x *turnIndex) question(id string) *pendingQuestion {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.questions[id]
-}
-
-// showing records that a bubble is being edited, or not any more.
-func (x *turnIndex) showing(message string, yes bool) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if yes {
-		x.shown[message] = true
-	} else {
-		delete(x.shown, message)
-	}
-}
-
-func (x *turnIndex) shows(message string) bool {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.shown[message]
-}
-
-func (x *turnIndex) pending(id string) *pendingAsk {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.asks[id]
-}
-
 // button admits a button press: the presser is authorised anew, then the press goes to the conversation that the button
 // belongs to. A button that has nothing to do any more says so.
 func (g *Gateway) button(ctx context.Context, b *platforms.ButtonPressed) (platforms.Receipt, error) {
@@ -124,18 +36,18 @@ func (g *Gateway) button(ctx context.Context, b *platforms.ButtonPressed) (platf
 	var t *turn
 	switch verb {
 	case verbStop:
-		if t = g.turns.turn(about); t == nil {
+		if t = g.turns.get(about); t == nil {
 			return note("That is over already.")
 		}
 	case verbAllow, verbSession, verbAlways, verbDeny:
-		a := g.turns.pending(about)
+		a := g.asks.get(about)
 		if a == nil {
 			return note("That question is closed already.")
 		}
 		t = a.turn
 	case verbPick:
 		id, _ := questionPart(about)
-		q := g.turns.question(id)
+		q := g.questions.get(id)
 		if q == nil {
 			return note("That question is closed already.")
 		}
@@ -170,12 +82,12 @@ func (c *conversation) pressed(ctx context.Context, in *input) {
 			c.turn.cancel(loop.ErrStopped)
 		}
 	case verbAllow, verbSession, verbAlways, verbDeny:
-		if a := c.g.turns.pending(about); a != nil {
+		if a := c.g.asks.get(about); a != nil {
 			a.decide(extents[verb], b.Sender)
 		}
 	case verbPick:
 		id, choice := questionPart(about)
-		if q := c.g.turns.question(id); q != nil {
+		if q := c.g.questions.get(id); q != nil {
 			q.choose(choice)
 		}
 	case verbAgain:

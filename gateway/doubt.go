@@ -80,7 +80,7 @@ func inDoubt(row sessions.Row) (what string, attempts int) {
 // platform. It reports false if there is none; if the edit fails the conversation gets to know.
 func (c *conversation) offerInBubble(row sessions.Row, out output, offer platforms.Outgoing) bool {
 	editor, ok := c.g.adapters[out.To.Platform].(platforms.Editor)
-	if !ok || out.Bubble == "" || c.g.turns.shows(out.Bubble) {
+	if !ok || out.Bubble == "" || c.g.shown.get(out.Bubble) {
 		return false
 	}
 	c.g.beside(func(ctx context.Context) {

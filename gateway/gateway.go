@@ -92,13 +92,16 @@ type Gateway struct {
 	owner     string // names this process to the store
 	strangers *strangers
 
-	outbox *outbox
-	pool   *semaphore.Weighted
-	live   *directory
-	moves  *moves
-	places *places
-	turns  *turnIndex
-	stuck  sync.Map // ids of sessions whose people know that compressing does not help any more
+	outbox    *outbox
+	pool      *semaphore.Weighted
+	live      *directory
+	moves     *moves
+	places    *places
+	turns     index[*turn]            // by task id
+	asks      index[*pendingAsk]      // that wait for a person, by id
+	questions index[*pendingQuestion] // likewise
+	shown     index[bool]             // message ids of the bubbles that are still being edited
+	stuck     sync.Map                // ids of sessions whose people know that compressing does not help any more
 
 	ctx     context.Context // of the conversations; cancelled with loop.ErrParked
 	side    sync.WaitGroup  // short calls beside the conversations: refusals, reactions, edits of questions
@@ -113,7 +116,7 @@ func New(cfg Config, parts Parts) (*Gateway, error) {
 	g := &Gateway{
 		cfg: cfg, parts: parts, store: parts.Store, runner: parts.Runner, log: parts.Log, owner: newID(),
 		adapters: map[platforms.Name]platforms.Adapter{}, strangers: newStrangers(),
-		pool: semaphore.NewWeighted(int64(max(cfg.Workers, 1))), turns: newTurnIndex(),
+		pool: semaphore.NewWeighted(int64(max(cfg.Workers, 1))),
 	}
 	for _, a := range parts.Adapters {
 		if g.adapters[a.Name()] != nil {

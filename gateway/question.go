@@ -49,13 +49,12 @@ func (q *pendingQuestion) choose(n int) bool {
 // Ask implements tools.Asker: it asks in the chat, by buttons and for free text, and waits. The worker's slot is free
 // meanwhile.
 func (g *Gateway) Ask(ctx context.Context, question tools.Question) (tools.Answer, error) {
-	t := g.turns.turn(question.Scope.Turn)
+	t := g.turns.get(question.Scope.Turn)
 	if t == nil {
 		return tools.Answer{Note: "there is nobody to ask"}, nil
 	}
 	q := &pendingQuestion{id: newID(), turn: t, choices: question.Choices, answer: make(chan tools.Answer, 1)}
-	g.turns.addQuestion(q)
-	defer g.turns.removeQuestion(q)
+	defer g.questions.put(q.id, q)()
 	t.typing.pause()
 	defer t.typing.resume()
 

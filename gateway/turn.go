@@ -78,8 +78,7 @@ func (t *turn) run() turnEnd {
 		return turnEnd{unstarted: t.inputs}
 	}
 	defer t.release()
-	g.turns.add(t)
-	defer g.turns.remove(t)
+	defer g.turns.put(t.id, t)()
 	t.typing.start(t.ctx)
 	defer t.typing.stop()
 	t.bubble.start()
