@@ -12,6 +12,8 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -119,8 +121,11 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, p protocol) (Reque
 		return Request{}, badRequest("the content type must be application/json")
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	if err != nil {
-		return Request{}, refusal(http.StatusRequestEntityTooLarge, "request_too_large", "the request could not be read: "+err.Error())
+	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+		return Request{}, refusal(http.StatusRequestEntityTooLarge, "request_too_large", fmt.Sprintf("the request has more than %d bytes", tooLarge.Limit))
+	}
+	if err != nil { // the client has gone away in the middle of it; there is nobody to refuse
+		panic(http.ErrAbortHandler)
 	}
 	req, err := p.parse(body)
 	if err == nil {
