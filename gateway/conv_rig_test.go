@@ -389,6 +389,14 @@ func testTools() ([]tools.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
+	nap, err := tools.New(tools.Spec{
+		Name: "nap", Toolset: "test", Description: "Sleeps, but not for ever.", Risk: tools.ReadOnly, Timeout: 20 * time.Second,
+	}, func(ctx context.Context, _ tools.Scope, a sleepArgs) (tools.Result, error) {
+		return tools.Result{}, wait(ctx, time.After(time.Duration(a.Seconds)*time.Second))
+	})
+	if err != nil {
+		return nil, err
+	}
 	execute, err := tools.New(tools.Spec{Name: "execute", Toolset: "test", Description: "Does something dangerous.", Risk: tools.Executes},
 		func(context.Context, tools.Scope, noArgs) (tools.Result, error) {
 			return tools.Result{Text: "boom"}, nil
@@ -427,5 +435,5 @@ func testTools() ([]tools.Tool, error) {
 	}, func(context.Context, tools.Scope, fetchArgs) (tools.Result, error) {
 		return tools.Result{}, fmt.Errorf("dial: %w", syscall.ECONNREFUSED)
 	})
-	return []tools.Tool{sleep, execute, broken, logs, fetch}, err
+	return []tools.Tool{sleep, nap, execute, broken, logs, fetch}, err
 }
