@@ -2,9 +2,7 @@ package gateway_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
 	"net/http"
@@ -14,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -371,69 +368,4 @@ func (l *logBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.String()
-}
-
-// testTools are tools that take virtual time or fail in ways that real ones rarely do.
-func testTools() ([]tools.Tool, error) {
-	type sleepArgs struct {
-		Seconds int `json:"seconds" jsonschema:"how long"`
-	}
-	type noArgs struct{}
-	sleep, err := tools.New(tools.Spec{Name: "sleep", Toolset: "test", Description: "Sleeps.", Risk: tools.ReadOnly, Parallel: true},
-		func(ctx context.Context, _ tools.Scope, a sleepArgs) (tools.Result, error) {
-			if err := wait(ctx, time.After(time.Duration(a.Seconds)*time.Second)); err != nil {
-				return tools.Result{}, err
-			}
-			return tools.Result{Text: fmt.Sprintf("slept %d s", a.Seconds)}, nil
-		})
-	if err != nil {
-		return nil, err
-	}
-	nap, err := tools.New(tools.Spec{
-		Name: "nap", Toolset: "test", Description: "Sleeps, but not for ever.", Risk: tools.ReadOnly, Timeout: 20 * time.Second,
-	}, func(ctx context.Context, _ tools.Scope, a sleepArgs) (tools.Result, error) {
-		return tools.Result{}, wait(ctx, time.After(time.Duration(a.Seconds)*time.Second))
-	})
-	if err != nil {
-		return nil, err
-	}
-	execute, err := tools.New(tools.Spec{Name: "execute", Toolset: "test", Description: "Does something dangerous.", Risk: tools.Executes},
-		func(context.Context, tools.Scope, noArgs) (tools.Result, error) {
-			return tools.Result{Text: "boom"}, nil
-		})
-	if err != nil {
-		return nil, err
-	}
-	broken, err := tools.New(tools.Spec{Name: "broken", Toolset: "test", Description: "Fails.", Risk: tools.ReadOnly},
-		func(context.Context, tools.Scope, noArgs) (tools.Result, error) { panic("broken") })
-	if err != nil {
-		return nil, err
-	}
-	type logArgs struct {
-		Since string `json:"since" jsonschema:"when to begin"`
-	}
-	logs, err := tools.New(tools.Spec{
-		Name: "query_logs", Toolset: "test", Description: "Reads logs.", Risk: tools.ReadOnly,
-		Check: func(raw json.RawMessage) []tools.Problem {
-			var a logArgs
-			if err := json.Unmarshal(raw, &a); err != nil {
-				return []tools.Problem{{Problem: err.Error()}}
-			}
-			return tools.CheckTime("since", a.Since)
-		},
-	}, func(_ context.Context, _ tools.Scope, a logArgs) (tools.Result, error) {
-		return tools.Result{Text: "14:02 disk full"}, nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	type fetchArgs struct {
-		URL string `json:"url"`
-	}
-	fetch, err := tools.New(tools.Spec{
-		Name: "fetch", Toolset: "test", Description: "Fetches.", Risk: tools.ReadOnly, Substitute: "search_files",
-	}, func(context.Context, tools.Scope, fetchArgs) (tools.Result, error) {
-		return tools.Result{}, fmt.Errorf("dial: %w", syscall.ECONNREFUSED)
-	})
-	return []tools.Tool{sleep, nap, execute, broken, logs, fetch}, err
 }
