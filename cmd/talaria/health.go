@@ -17,20 +17,40 @@ import (
 // Telegram takes 50 seconds, a heartbeat of Discord about 41.
 const silentAfter = 2 * time.Minute
 
-// healthHandler serves /healthz: 200 while the program works, with what each platform looks like.
+// healthHandler serves /healthz, which answers 200 while the program works, and /readyz, which does so only while every
+// platform shows signs of life. Both say what each platform looks like.
 func healthHandler(adapters []platforms.Adapter) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		report := map[string]any{"status": "ok", "version": version()}
-		states := map[string]string{}
-		for _, a := range adapters {
-			states[string(a.Name())] = alive(a)
+		states, _ := lives(adapters)
+		report(w, http.StatusOK, "ok", states)
+	})
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if states, all := lives(adapters); all {
+			report(w, http.StatusOK, "ready", states)
+		} else {
+			report(w, http.StatusServiceUnavailable, "not ready", states)
 		}
-		report["platforms"] = states
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(report) // the client is gone if this fails
 	})
 	return mux
+}
+
+func report(w http.ResponseWriter, code int, status string, states map[platforms.Name]string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(map[string]any{ // the client is gone if this fails
+		"status": status, "version": version(), "platforms": states,
+	})
+}
+
+// lives says how all platforms look, and whether all are alive.
+func lives(adapters []platforms.Adapter) (states map[platforms.Name]string, all bool) {
+	states, all = map[platforms.Name]string{}, true
+	for _, a := range adapters {
+		states[a.Name()] = alive(a)
+		all = all && states[a.Name()] == "alive"
+	}
+	return states, all
 }
 
 // alive says in a word how an adapter's connection looks.

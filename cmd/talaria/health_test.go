@@ -1,0 +1,52 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/talaria-agent/talaria/platforms"
+)
+
+// living is an adapter of which only the signs of life matter.
+type living struct {
+	platforms.Adapter
+	name platforms.Name
+	at   time.Time
+}
+
+func (l living) Name() platforms.Name { return l.name }
+
+func (l living) LastAlive() time.Time { return l.at }
+
+func TestHealth(t *testing.T) {
+	now := time.Now()
+	for _, test := range []struct {
+		name  string
+		at    []time.Time
+		ready int
+		says  string
+	}{
+		{"all alive", []time.Time{now, now.Add(-time.Minute)}, http.StatusOK, `"a":"alive","b":"alive"`},
+		{"one connecting", []time.Time{now, {}}, http.StatusServiceUnavailable, `"b":"connecting"`},
+		{"one silent", []time.Time{now.Add(-time.Hour), now}, http.StatusServiceUnavailable, `"a":"silent"`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			handler := healthHandler([]platforms.Adapter{
+				living{name: "a", at: test.at[0]}, living{name: "b", at: test.at[1]},
+			})
+			for path, want := range map[string]int{"/healthz": http.StatusOK, "/readyz": test.ready, "/": http.StatusNotFound} {
+				w := httptest.NewRecorder()
+				handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+				if w.Code != want {
+					t.Errorf("%s answers %d, want %d", path, w.Code, want)
+				}
+				if path != "/" && !strings.Contains(w.Body.String(), test.says) {
+					t.Errorf("%s says %s", path, w.Body)
+				}
+			}
+		})
+	}
+}
