@@ -126,8 +126,9 @@ func (c *conversation) load(ctx context.Context) error {
 	for _, item := range pending {
 		c.known[item.ID] = true
 		in, err := decodeInput(item.Item)
-		if err != nil {
-			return err
+		if err != nil { // it stays where it is, for a version that can read it
+			c.g.log.Error("an accepted update cannot be read and is left alone", "conversation", c.key, "error", err)
+			continue
 		}
 		if open != nil && slices.Contains(open.Inputs, item.ID) {
 			claimed = append(claimed, in)

@@ -183,8 +183,9 @@ func (o *outbox) recover(ctx context.Context) error {
 			return err
 		}
 		out, err := decodeOutput(row)
-		if err != nil {
-			return err
+		if err != nil { // it stays where it is, for a version that can read it
+			o.log.Error("an answer cannot be read and is left alone", "row", row.ID, "lane", row.Lane, "error", err)
+			continue
 		}
 		if o.adapters[out.To.Platform] == nil {
 			o.log.Warn("an answer waits for a platform that is not configured", "row", row.ID, "lane", row.Lane)

@@ -47,6 +47,8 @@ func (o *outbox) repeat(adapter platforms.Adapter, j *job, i int) (p sessions.Pa
 			return p, true
 		case platforms.OutcomeUnknown, platforms.RateLimited, platforms.Transient:
 			wait = max(platforms.WaitOf(err), backoff(n))
+		case platforms.Fatal: // it says nothing about the attempt before
+			return p, false
 		default:
 			p.State, p.Error = sessions.Dead, err.Error()
 			return p, true
