@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/landlock-lsm/go-landlock/landlock"
+	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
 )
 
 // ConfineCommand is the argument with which the program must be able to start itself as the first process of a confined
@@ -23,6 +24,7 @@ type confinement struct {
 	Dirs    []string `json:"dirs"` // that it may read and run programs from
 	Files   []string `json:"files"`
 	Network bool     `json:"network"`
+	Alone   bool     `json:"alone"` // it is in a name space that has no network
 	Argv    []string `json:"argv"`
 }
 
@@ -59,13 +61,13 @@ func newLandlock(own []string) (Sandbox, error) {
 	isolated := alone.Run() == nil
 	return Sandbox{name: Landlock, command: func(r run) *exec.Cmd {
 		mine := c
-		mine.Work, mine.Network, mine.Argv = r.work, r.network, r.argv()
+		mine.Work, mine.Network, mine.Alone, mine.Argv = r.work, r.network, isolated && !r.network, r.argv()
 		text, err := json.Marshal(mine)
 		if err != nil {
 			return &exec.Cmd{Err: err}
 		}
 		cmd := exec.Command(self, ConfineCommand, string(text))
-		if isolated && !r.network {
+		if mine.Alone {
 			cmd.SysProcAttr = withoutNetwork()
 		}
 		return cmd
@@ -100,6 +102,16 @@ func Confine(arguments []string) error {
 	}
 	if err := landlock.V3.RestrictPaths(rules...); err != nil {
 		return fmt.Errorf("confine the command to its folder: %w", err)
+	}
+	// Sockets of other programs (D-Bus, Docker) stand in the file system; kernels that cannot close them leave them open.
+	sockets := landlock.MustConfig(landlock.AccessFSSet(ll.AccessFSResolveUnix)).BestEffort()
+	if err := sockets.RestrictPaths(landlock.PathAccess(ll.AccessFSResolveUnix, c.Work)); err != nil {
+		return fmt.Errorf("keep the command from other programs' sockets: %w", err)
+	}
+	if !c.Network && !c.Alone { // the kernel must know how: a shell without /dev/tcp could not prove it
+		if err := landlock.V4.RestrictNet(); err != nil {
+			return fmt.Errorf("keep the command off the network: %w", err)
+		}
 	}
 	if !c.Network {
 		if err := landlock.V11.BestEffort().RestrictNet(); err != nil {

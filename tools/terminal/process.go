@@ -52,7 +52,9 @@ func (p process) run(ctx context.Context) (ending, error) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
-	cmd.SysProcAttr.Setpgid = true
+	// A group of its own, to be killed as one; and a session of its own, so that it has no terminal on which it could ask
+	// for a password, or type what the gateway's shell would then run.
+	cmd.SysProcAttr.Setsid = true
 	err = cmd.Start()
 	writer.Close()
 	if err != nil {

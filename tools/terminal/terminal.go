@@ -1,9 +1,9 @@
 // Package terminal is the toolset that runs shell commands in a conversation's work folder.
 //
-// A command runs in a process group of its own, without input, with an environment that is built from a short list and
-// holds nothing of the gateway's own. When Call returns, for whatever reason, the group has been killed and its leader
-// reaped, and on Linux so have the processes that left the group, which are known by a variable in their environment.
-// Call waits for the two goroutines that it starts.
+// A command runs in a session and process group of its own, without terminal or input, with an environment that is built
+// from a short list and holds nothing of the gateway's own. When Call returns, for whatever reason, the group has been
+// killed and its leader reaped, and on Linux so have the processes that left the group, which are known by a variable in
+// their environment. Call waits for the two goroutines that it starts.
 //
 // A Sandbox keeps commands to their folder. Without one a command sees what the gateway's user may see. On Linux that
 // includes the environment and the memory of the gateway itself, in /proc, unless the gateway calls Conceal at its start

@@ -368,3 +368,15 @@ func TestSpec(t *testing.T) {
 		}
 	}
 }
+
+// TestNoTerminal: a command must not ask on the operator's terminal, nor type into it.
+func TestNoTerminal(t *testing.T) {
+	b := newBench(t)
+	const session = "read -r pid name state parent group session rest < /proc/$$/stat; "
+	if got := b.output(session + `[ "$session" = $$ ] && [ "$group" = $$ ] && echo own`); got != "own\n" {
+		t.Errorf("the command is in somebody else's session: %q", got)
+	}
+	if got := b.output("(: < /dev/tty) 2> /dev/null && echo terminal"); strings.Contains(got, "terminal") {
+		t.Error("the command has a terminal")
+	}
+}
