@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -148,4 +149,36 @@ func FuzzConfig(f *testing.F) {
 			_ = cfg.access()
 		}
 	})
+}
+
+// TestWorkspaceHoldsNothingOfOurs: tools could read tokens in it, or change who may do what.
+func TestWorkspaceHoldsNothingOfOurs(t *testing.T) {
+	folder := t.TempDir()
+	config := filepath.Join(folder, "etc", "config.toml")
+	for _, dir := range []string{"etc", "keys", "src"} {
+		if err := os.Mkdir(filepath.Join(folder, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(folder, "keys", "telegram"), []byte("1:a"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(folder, "keys"), filepath.Join(folder, "link")); err != nil {
+		t.Fatal(err)
+	}
+	for workspace, wrong := range map[string]string{
+		"src": "", "data/work/shared": "", "srcs/new": "",
+		".": "is in it", "etc": "config.toml is in it", "keys": "telegram is in it", "link": "telegram is in it",
+		"data": "data is in it", "data/state": "is in data_dir", "data/memory/x": "is in data_dir",
+	} {
+		text := fmt.Sprintf("data_dir = %q\n[tools]\nworkspace = %q\n[platforms.telegram]\ntoken_file = %q\n",
+			filepath.Join(folder, "data"), filepath.Join(folder, workspace), filepath.Join(folder, "keys", "telegram"))
+		if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err := loadConfig(config, env())
+		if got := fmt.Sprint(err); wrong == "" && err != nil || wrong != "" && !strings.Contains(got, wrong) {
+			t.Errorf("workspace %s: %s, want %q", workspace, got, wrong)
+		}
+	}
 }

@@ -107,6 +107,7 @@ func validate(cfg *Config) []string {
 	c.between("delegation.max_parallel", cfg.Delegation.MaxParallel, 1, 100)
 	c.oneOf("tools.approval", cfg.Tools.Approval, "ask", "off")
 	c.oneOf("tools.sandbox", cfg.Tools.Sandbox, terminal.Auto, terminal.Bubblewrap, terminal.Landlock, terminal.Off)
+	validateWorkspace(c, cfg)
 	if slices.Contains(cfg.Tools.Deny, "") {
 		c.add("tools.deny", "an empty pattern forbids nothing; take it out")
 	}
