@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/talaria-agent/talaria/platforms"
 	"github.com/talaria-agent/talaria/sessions"
@@ -107,13 +108,28 @@ func (g *Gateway) Approve(ctx context.Context, ask tools.Ask) (tools.Decision, e
 	return d.Decision, err
 }
 
-// fenced shows a text as it is. The fence is longer than any that the text has in it.
+// fenced shows a text as it is, and what could hide or turn around a part of it by its code. The fence is longer than any
+// that the text has in it.
 func fenced(text string) string {
+	text = unveiled(text)
 	fence := "```"
 	for strings.Contains(text, fence) {
 		fence += "`"
 	}
 	return fence + "\n" + text + "\n" + fence
+}
+
+// unveiled writes characters that cannot be seen, but for line breaks and tabs, as their codes.
+func unveiled(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) {
+			fmt.Fprintf(&b, "\\u%04x", r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }
 
 // allowedBefore looks for a permission that the person whose turn it is has for exactly this call.

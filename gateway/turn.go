@@ -205,9 +205,9 @@ func said(m *platforms.Message) string {
 	return b.String()
 }
 
-// who names a person for the model, on one line.
+// who names a person for the model, on one line. People choose their names, so none may end the brackets that it stands in.
 func who(p platforms.Person) string {
-	name := strings.Join(strings.Fields(p.Name), " ")
+	name := strings.Join(strings.Fields(strings.NewReplacer("[", "(", "]", ")").Replace(p.Name)), " ")
 	if name == "" {
 		return p.ID
 	}
