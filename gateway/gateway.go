@@ -1,10 +1,11 @@
 // Package gateway joins the chat platforms to the agent loop: it admits updates, makes them durable, gives each to its
 // conversation, runs turns on a bounded pool, shows progress and delivers answers.
 //
-// Goroutines: one a platform runs its adapter, and one watches until when it is heard if it can be read back; one an awake conversation (its actor, the only one who starts turns and
-// decides what happens in it); one a running turn, which holds a worker slot; beside it its typing indicator and its
-// progress bubble; one a lane of the outbox that has work. Sleeping conversations and idle lanes have none. Run starts
-// them and waits for all of them.
+// Goroutines: one a platform runs its adapter, one fills its command menu, and one watches until when it is heard if it
+// can be read back; one an awake conversation (its actor, the only one who starts turns and decides what happens in it);
+// one a running turn, which holds a worker slot; beside it its typing indicator and its progress bubble; one a lane of the
+// outbox that has work; one for each short call beside all that (a refusal, an edit of a question); one that forgets what is
+// long done. Sleeping conversations and idle lanes have none. Run starts them and waits for all of them.
 //
 // Order: updates of one conversation are handled in the order of their acceptance; rows of one lane are posted in the
 // order of their commits. Between conversations there is no order. An update is acknowledged to its platform only

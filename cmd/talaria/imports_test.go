@@ -58,6 +58,7 @@ var owners = map[string][]string{
 	"github.com/yuin/goldmark":                           {"platforms/markup"},
 	"github.com/gorilla/websocket":                       {"platforms/slack", "platforms/discord", "platforms/sim/slack", "platforms/sim/discord"},
 	"github.com/google/jsonschema-go":                    {"tools", "loop"},
+	"github.com/rivo/uniseg":                             {"platforms/markup"},
 	"mvdan.cc/sh/v3":                                     {"tools/shellpolicy"},
 	"github.com/landlock-lsm/go-landlock":                {"tools/terminal"},
 }
