@@ -38,7 +38,7 @@ func check(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if cfg.Model.Name == "" {
 		fmt.Fprintln(stdout, "model     not named: set model.name, or TALARIA_MODEL")
 	} else {
-		fmt.Fprintf(stdout, "model     %s at %s\n", cfg.Model.Name, cfg.Model.BaseURL)
+		fmt.Fprintf(stdout, "model     %s at %s\n", cfg.Model.Name, withoutPassword(cfg.Model.BaseURL))
 	}
 	sandbox, contained := describeSandbox(&cfg)
 	fmt.Fprintf(stdout, "sandbox   %s\n", sandbox)

@@ -42,7 +42,7 @@ func (c *checker) url(key, value string, schemes ...string) {
 		return
 	}
 	if u, err := url.Parse(value); err != nil || !slices.Contains(schemes, u.Scheme) || u.Host == "" {
-		c.add(key, "%q is not an address that begins with %s://", value, strings.Join(schemes, ":// or "))
+		c.add(key, "%q is not an address that begins with %s://", withoutPassword(value), strings.Join(schemes, ":// or "))
 	}
 }
 

@@ -65,11 +65,11 @@ func start(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return 0
 	case errors.As(err, &e):
 		if e.err != nil {
-			fmt.Fprintln(stderr, "talaria:", e.err)
+			fmt.Fprintln(stderr, "talaria:", newRedactor().text(e.err.Error()))
 		}
 		return e.code
 	default:
-		fmt.Fprintln(stderr, "talaria:", err)
+		fmt.Fprintln(stderr, "talaria:", newRedactor().text(err.Error()))
 		return 1
 	}
 }

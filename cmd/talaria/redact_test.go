@@ -33,3 +33,16 @@ func TestLogRedacts(t *testing.T) {
 		}
 	}
 }
+
+// TestErrorsAreRedacted: what ends the program is printed, and comes through no log.
+func TestErrorsAreRedacted(t *testing.T) {
+	config := writeConfig(t, "[model]\nbase_url = \"ftp://someone:hunter2@host/v1\"\n[platforms.telegram]\napi_url = \"7000000001:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw\"\n")
+	var out, errs bytes.Buffer
+	if code := start(t.Context(), []string{"check", "-config", config}, &out, &errs); code == 0 {
+		t.Error("a bad config is fine")
+	}
+	said := out.String() + errs.String()
+	if strings.Contains(said, "hunter2") || strings.Contains(said, "AAHdq") || !strings.Contains(said, "ftp://[redacted]@host") {
+		t.Errorf("it says:\n%s", said)
+	}
+}
