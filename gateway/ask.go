@@ -198,7 +198,7 @@ func (t *turn) answerAsk(m *platforms.Message, allowed bool) bool {
 	t.mu.Lock()
 	a := t.ask
 	t.mu.Unlock()
-	if a == nil || !allowed {
+	if a == nil || !allowed || m.Forwarded {
 		return false
 	}
 	switch strings.ToLower(strings.TrimSpace(m.Text)) {

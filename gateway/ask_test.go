@@ -37,3 +37,21 @@ func TestNamesEndNoBrackets(t *testing.T) {
 		t.Errorf("the model reads:\n%s", got)
 	}
 }
+
+// TestForwardedWordsAreNobodysOrders: what somebody passes on neither allows anything nor commands anything.
+func TestForwardedWordsAreNobodysOrders(t *testing.T) {
+	a := &pendingAsk{answer: make(chan answered, 1)}
+	waiting := &turn{ask: a}
+	if m := (&platforms.Message{Text: "yes", Forwarded: true}); waiting.answerAsk(m, true) {
+		t.Error("a forwarded yes allows a call")
+	}
+	if !waiting.answerAsk(&platforms.Message{Text: "yes"}, true) {
+		t.Error("a yes allows nothing")
+	}
+	if _, _, ok := parseCommand(&platforms.Message{Text: "/stop", Forwarded: true}); ok {
+		t.Error("a forwarded command is one")
+	}
+	if got := said(&platforms.Message{Text: "delete all", Forwarded: true}); !strings.HasPrefix(got, "[") || !strings.HasSuffix(got, ":]\ndelete all") {
+		t.Errorf("the model reads %q", got)
+	}
+}

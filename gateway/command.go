@@ -42,10 +42,10 @@ func NativeCommands() []platforms.Command {
 }
 
 // parseCommand reads "/name argument" or "!name argument". A path is no command, and an exclamation mark makes one only of
-// a name that exists: people shout.
+// a name that exists: people shout. What is passed on is no command of the person who passes it on.
 func parseCommand(m *platforms.Message) (name, argument string, ok bool) {
 	text := strings.TrimSpace(m.Text)
-	if text == "" || (text[0] != '/' && text[0] != '!') {
+	if text == "" || m.Forwarded || (text[0] != '/' && text[0] != '!') {
 		return "", "", false
 	}
 	name, argument, _ = strings.Cut(text[1:], " ")

@@ -45,6 +45,7 @@ type Message struct {
 	Text          string       `json:"text"`                     // decoded, without the mention of the bot that led it
 	Mentioned     bool         `json:"mentioned,omitempty"`      // addressed to the bot: mention, reply to it, or a DM
 	MentionsOther bool         `json:"mentions_other,omitempty"` // mentions somebody, and not the bot
+	Forwarded     bool         `json:"forwarded,omitempty"`      // the text is what somebody wrote elsewhere, passed on
 	Quoted        *Quote       `json:"quoted,omitempty"`         // the message that it replies to
 	Attachments   []Attachment `json:"attachments,omitempty"`
 	Album         string       `json:"album,omitempty"` // shared by the messages of one album

@@ -45,7 +45,9 @@ func (c *Config) secrets() []string {
 var password = regexp.MustCompile(`://[^/\s@]*@`)
 
 // withoutPassword makes an address fit to be shown.
-func withoutPassword(address string) string { return password.ReplaceAllString(address, "://[redacted]@") }
+func withoutPassword(address string) string {
+	return password.ReplaceAllString(address, "://[redacted]@")
+}
 
 // newLogger makes the program's logger: everything that goes through it is redacted.
 func newLogger(w io.Writer, cfg LogConfig, r redactor) *slog.Logger {

@@ -31,6 +31,7 @@ func (a *Adapter) decodeMessage(ctx context.Context, m *wireMessage) (*platforms
 		Origin:      origin,
 		Native:      "discord/" + me.application + "/m/" + m.ID,
 		ID:          m.ID,
+		Forwarded:   len(m.Snapshots) > 0,
 		Attachments: m.attachments(),
 		At:          m.at(),
 	}

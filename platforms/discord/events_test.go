@@ -156,6 +156,9 @@ func TestWhatPeopleSend(t *testing.T) {
 					}
 					got.Attachments[i].Ref = ""
 				}
+				if got.Forwarded != (name == "forward") {
+					t.Errorf("forwarded is %v", got.Forwarded)
+				}
 				if diff := cmp.Diff(c.files, got.Attachments); got.Text != c.text || diff != "" {
 					t.Errorf("text %q, want %q; attachments %s", got.Text, c.text, diff)
 				}

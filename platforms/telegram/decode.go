@@ -44,6 +44,7 @@ func (d decoder) message(m *message) (*platforms.Message, string) {
 		Text:          t.text,
 		Mentioned:     mentioned,
 		MentionsOther: t.others && !t.self,
+		Forwarded:     m.ForwardOrigin != nil,
 		Quoted:        quoted,
 		Attachments:   attachments,
 		Album:         m.MediaGroupID,

@@ -61,6 +61,15 @@ func TestDecodeMessage(t *testing.T) {
 				Mentioned: true,
 			},
 		}, {
+			"a forwarded message", `"text":"/stop","forward_origin":{"type":"hidden_user","sender_user_name":"Eve","date":1},` + private + `,` + fromAda,
+			platforms.Message{
+				Origin:    platforms.Origin{Address: in("100", ""), Kind: platforms.Direct, Sender: ada, Title: "Ada L"},
+				Native:    "telegram/7/m/100/5",
+				Text:      "/stop",
+				Mentioned: true,
+				Forwarded: true,
+			},
+		}, {
 			"a private topic", `"text":"hello","message_thread_id":3,"is_topic_message":true,` + private + `,` + fromAda,
 			platforms.Message{
 				Origin:    platforms.Origin{Address: in("100", "3"), Kind: platforms.Direct, Sender: ada, Title: "Ada L"},

@@ -26,12 +26,13 @@ type message struct {
 	Quote             *struct {       // 7.0: the part of the other message that was quoted by hand
 		Text string `json:"text"`
 	} `json:"quote"`
-	Story     json.RawMessage `json:"story"`
-	PaidMedia json.RawMessage `json:"paid_media"`
-	Checklist json.RawMessage `json:"checklist"`
-	Giveaway  json.RawMessage `json:"giveaway"`
-	Rich      json.RawMessage `json:"rich_message"`
-	LivePhoto json.RawMessage `json:"live_photo"`
+	ForwardOrigin json.RawMessage `json:"forward_origin"` // 7.0
+	Story         json.RawMessage `json:"story"`
+	PaidMedia     json.RawMessage `json:"paid_media"`
+	Checklist     json.RawMessage `json:"checklist"`
+	Giveaway      json.RawMessage `json:"giveaway"`
+	Rich          json.RawMessage `json:"rich_message"`
+	LivePhoto     json.RawMessage `json:"live_photo"`
 }
 
 type chat struct {
