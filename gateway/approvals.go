@@ -28,18 +28,18 @@ func (c *conversation) cmdApprovals(ctx context.Context, in *input) {
 	case what == "" && len(mine) == 0:
 		c.reply(ctx, in, "You have allowed nothing for longer than once here.")
 	case what == "":
-		c.reply(ctx, in, listApprovals(mine, sign(in)))
+		c.reply(ctx, in, listApprovals(mine, sign(in.origin().Address.Platform)))
 	case what == "revoke" && which == "all":
 		c.revoke(ctx, in, mine)
 	case what == "revoke":
 		n, err := strconv.Atoi(which)
 		if err != nil || n < 1 || n > len(mine) {
-			c.reply(ctx, in, fmt.Sprintf("Which one? Write `%sapprovals` to see the numbers.", sign(in)))
+			c.reply(ctx, in, fmt.Sprintf("Which one? Write `%sapprovals` to see the numbers.", sign(in.origin().Address.Platform)))
 			return
 		}
 		c.revoke(ctx, in, mine[n-1:n])
 	default:
-		c.reply(ctx, in, fmt.Sprintf("`%[1]sapprovals` shows what you have allowed, `%[1]sapprovals revoke 1` or `%[1]sapprovals revoke all` takes it back.", sign(in)))
+		c.reply(ctx, in, fmt.Sprintf("`%[1]sapprovals` shows what you have allowed, `%[1]sapprovals revoke 1` or `%[1]sapprovals revoke all` takes it back.", sign(in.origin().Address.Platform)))
 	}
 }
 

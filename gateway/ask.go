@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -51,16 +52,17 @@ func (a *pendingAsk) decide(extent tools.Extent, by platforms.Person) {
 // extents say what a button allows.
 var extents = map[string]tools.Extent{verbAllow: tools.Once, verbSession: tools.ForSession, verbAlways: tools.Always}
 
-// buttons returns what there is to choose from.
+// buttons returns what there is to choose from, two a row: on a phone more would be cut off.
 func (a *pendingAsk) buttons() [][]platforms.Button {
-	row := []platforms.Button{{Label: "Allow", Data: buttonData(verbAllow, a.id)}}
+	all := []platforms.Button{{Label: "Allow", Data: buttonData(verbAllow, a.id)}}
 	if a.ask.Rule != "" {
-		row = append(row, platforms.Button{Label: "This session", Data: buttonData(verbSession, a.id)})
+		all = append(all, platforms.Button{Label: "This session", Data: buttonData(verbSession, a.id)})
 	}
 	if a.ask.Always {
-		row = append(row, platforms.Button{Label: "Always", Data: buttonData(verbAlways, a.id)})
+		all = append(all, platforms.Button{Label: "Always", Data: buttonData(verbAlways, a.id)})
 	}
-	return [][]platforms.Button{append(row, platforms.Button{Label: "Deny", Data: buttonData(verbDeny, a.id), Danger: true})}
+	all = append(all, platforms.Button{Label: "Deny", Data: buttonData(verbDeny, a.id), Danger: true})
+	return slices.Collect(slices.Chunk(all, 2))
 }
 
 // Approve implements tools.Approver: it asks in the chat, by buttons, and waits. What the person has allowed before for
@@ -101,7 +103,7 @@ func (g *Gateway) Approve(ctx context.Context, ask tools.Ask) (tools.Decision, e
 	if err == nil && d.Allowed && d.Extent != tools.Once {
 		t.remember(ctx, a, &d)
 	}
-	g.replace(t.address, message, question+"\n\n"+verdict(d.Decision, err))
+	g.replace(t.address, message, question+"\n\n"+verdict(d.Decision, err, sign(t.address.Platform)))
 	if back := t.done(ctx); err == nil {
 		err = back
 	}
@@ -172,8 +174,8 @@ func (a *pendingAsk) wait(ctx context.Context) (answered, error) {
 	}
 }
 
-// verdict says under a question how it ended.
-func verdict(d tools.Decision, err error) string {
+// verdict says under a question how it ended. The sign is what commands begin with there.
+func verdict(d tools.Decision, err error, sign string) string {
 	switch {
 	case err != nil:
 		return "No longer needed."
@@ -182,7 +184,7 @@ func verdict(d tools.Decision, err error) string {
 	case d.Extent == tools.ForSession:
 		return "Allowed for this session."
 	case d.Extent == tools.Always:
-		return "Allowed for good. `approvals` shows and revokes it."
+		return "Allowed for good. `" + sign + "approvals` shows and revokes it."
 	}
 	return "Allowed."
 }

@@ -16,19 +16,20 @@ import (
 // command is something that a person can tell the gateway, as opposed to the model.
 type command struct {
 	name, help string
+	argument   string // what can stand behind it; empty = nothing
 	run        func(*conversation, context.Context, *input)
 }
 
 // commands returns all commands, in the order of /help.
 func commands() []command {
 	return []command{
-		{"help", "Show this list.", (*conversation).cmdHelp},
-		{"stop", "Stop what I am doing.", (*conversation).cmdStop},
-		{"approvals", "Show what you have allowed for longer than once, or take it back.", (*conversation).cmdApprovals},
-		{"compress", "Summarise our conversation now; name what matters most behind the command.", (*conversation).cmdCompress},
-		{"status", "Show what I am doing and how full my memory is.", (*conversation).cmdStatus},
-		{"memory", "Show what I have noted about you.", (*conversation).cmdMemory},
-		{"new", "Start a new session: I forget what we talked about.", (*conversation).cmdNew},
+		{"help", "Show this list.", "", (*conversation).cmdHelp},
+		{"stop", "Stop what I am doing.", "", (*conversation).cmdStop},
+		{"approvals", "Show what you have allowed for longer than once, or take it back.", "action", (*conversation).cmdApprovals},
+		{"compress", "Summarise our conversation now; name what matters most behind the command.", "focus", (*conversation).cmdCompress},
+		{"status", "Show what I am doing and how full my memory is.", "", (*conversation).cmdStatus},
+		{"memory", "Show what I have noted about you.", "", (*conversation).cmdMemory},
+		{"new", "Start a new session: I forget what we talked about.", "", (*conversation).cmdNew},
 	}
 }
 
@@ -36,7 +37,7 @@ func commands() []command {
 func NativeCommands() []platforms.Command {
 	var list []platforms.Command
 	for _, c := range commands() {
-		list = append(list, platforms.Command{Name: c.name, Description: c.help})
+		list = append(list, platforms.Command{Name: c.name, Description: c.help, Argument: c.argument})
 	}
 	return list
 }
@@ -76,7 +77,7 @@ func (c *conversation) command(ctx context.Context, in *input, name string) {
 			return
 		}
 	}
-	c.reply(ctx, in, fmt.Sprintf("There is no command `%s`. Write `%shelp` to see what there is.", name, sign(in)))
+	c.reply(ctx, in, fmt.Sprintf("There is no command `%s`. Write `%shelp` to see what there is.", name, sign(in.origin().Address.Platform)))
 }
 
 // closing withdraws what waits and stops the running turn. It reports whether the command has to wait for the turn's end;
@@ -134,14 +135,14 @@ func (c *conversation) cmdHelp(ctx context.Context, in *input) {
 		b.WriteString("A new message while I work waits for its turn.\n\n")
 	}
 	for _, cmd := range commands() {
-		fmt.Fprintf(&b, "- `%s%s` %s\n", sign(in), cmd.name, cmd.help)
+		fmt.Fprintf(&b, "- `%s%s` %s\n", sign(in.origin().Address.Platform), cmd.name, cmd.help)
 	}
 	c.reply(ctx, in, b.String())
 }
 
-// sign is what a command begins with where the person writes: Slack keeps the slash for itself.
-func sign(in *input) string {
-	if in.origin().Address.Platform == platforms.Slack {
+// sign is what a command begins with on a platform: Slack keeps the slash for itself.
+func sign(p platforms.Name) string {
+	if p == platforms.Slack {
 		return "!"
 	}
 	return "/"

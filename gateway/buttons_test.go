@@ -1,0 +1,35 @@
+package gateway
+
+import (
+	"testing"
+
+	"github.com/talaria-agent/talaria/platforms"
+	"github.com/talaria-agent/talaria/tools"
+)
+
+// TestPermissionButtonsFitOnAPhone: four in one row are cut off there.
+func TestPermissionButtonsFitOnAPhone(t *testing.T) {
+	for _, ask := range []tools.Ask{{}, {Rule: "r"}, {Rule: "r", Always: true}} {
+		a := &pendingAsk{id: "1", ask: ask}
+		var last platforms.Button
+		for _, row := range a.buttons() {
+			if len(row) > 2 {
+				t.Errorf("%+v: %d buttons in a row", ask, len(row))
+			}
+			last = row[len(row)-1]
+		}
+		if last.Label != "Deny" || !last.Danger {
+			t.Errorf("%+v: the last button is %+v", ask, last)
+		}
+	}
+}
+
+// TestNativeCommandsTakeArguments: without a declared argument Discord lets nobody write one.
+func TestNativeCommandsTakeArguments(t *testing.T) {
+	takes := map[string]bool{"approvals": true, "compress": true}
+	for _, c := range NativeCommands() {
+		if takes[c.Name] != (c.Argument != "") {
+			t.Errorf("/%s has the argument %q", c.Name, c.Argument)
+		}
+	}
+}
