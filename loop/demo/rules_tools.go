@@ -63,7 +63,7 @@ func run(t turn, args []string) Response {
 	if t.rounds == 0 {
 		return t.call("", call("terminal", map[string]any{"command": command}))
 	}
-	return Say(fmt.Sprintf("I ran %s, and got:\n\n%s", quoteShort(command), fence(t.answered().text, 3000)))
+	return Say(fmt.Sprintf("`terminal` says about %s:\n\n%s", quoteShort(command), fence(t.answered().text, 3000)))
 }
 
 var listedFile = regexp.MustCompile(`(?m)^(.+) \(\d+ bytes?\)$`)
