@@ -18,6 +18,7 @@ export const looks = {
     mixedList: false,
     toast: false,
     noteMark: "Only visible to you",
+    reactions: { eyes: "👀" }, // how those look that come by name
     editable: (m) => (m.wire.startsWith("<@") ? m.text.replace(/^@\S+\s*/, "") : m.text), // the mention stays
     threadLabel: "Reply in thread",
   },

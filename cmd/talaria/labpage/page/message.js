@@ -32,7 +32,7 @@ export class MessageElement {
     this.part("meta", this.bubble, `${m.edited}${m.silent}${m.at}`, () => meta(m));
     this.part("wire", this.column, m.wire, () => bot && this.wire(m));
     this.part("buttons", this.column, JSON.stringify(m.buttons), () => m.buttons.length > 0 && buttons(context));
-    this.part("reactions", this.column, m.reactions.join(), () => m.reactions.length > 0 && reactions(m));
+    this.part("reactions", this.column, m.reactions.join(), () => m.reactions.length > 0 && reactions(m, pane.look));
     const replies = context.thread === "" ? pane.repliesTo(context.chat, m) : null;
     this.part("replies", this.column, JSON.stringify(replies), () => replies && repliesElement(replies, context));
     this.part("tools", this.node, `${own}${bot}${context.thread}`, () => tools(context, own, bot, this.node));
@@ -86,8 +86,8 @@ function fileElement(name) {
   return el("div", { class: "file" }, icon("file"), el("span", { text: name }));
 }
 
-function reactions(m) {
-  return el("ul", { class: "reactions", "aria-label": "reactions" }, ...m.reactions.map((r) => el("li", { text: r })));
+function reactions(m, look) {
+  return el("ul", { class: "reactions", "aria-label": "reactions" }, ...m.reactions.map((r) => el("li", { text: look.reactions?.[r] ?? r })));
 }
 
 function quote({ chat, pane, message }) {
