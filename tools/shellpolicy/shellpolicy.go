@@ -88,7 +88,7 @@ type Rules struct {
 }
 
 const (
-	maxCommand = 64 << 10 // longer ones are asked about without a look
+	maxCommand = 64 << 10 // longer ones never run: what never runs could stand anywhere in them
 	maxDepth   = 8        // of commands in the arguments of commands
 )
 
@@ -153,10 +153,10 @@ func (a *analysis) never(c Class, format string, args ...any) {
 func (a *analysis) script(text string, lang syntax.LangVariant, depth int, nested bool) {
 	switch {
 	case len(text) > maxCommand:
-		a.ask(Unclear, "It is too long to be looked into.")
+		a.never(Unclear, "It is too long to be looked into; what is long belongs in a file.")
 		return
 	case depth > maxDepth:
-		a.ask(Unclear, "It hides commands in commands too deeply to be looked into.")
+		a.never(Unclear, "It hides commands in commands too deeply to be looked into.")
 		return
 	case strings.ContainsRune(text, '\r'):
 		a.ask(Unclear, "It has carriage returns in it, which hide what it says.")

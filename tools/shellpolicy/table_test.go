@@ -2,6 +2,7 @@ package shellpolicy
 
 import (
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -66,4 +67,20 @@ func TestCommands(t *testing.T) {
 		t.Errorf("only %d commands were judged", seen)
 	}
 	t.Logf("%d commands", seen)
+}
+
+// TestNothingHidesBehindLength: what is not looked into could hold what never runs, and nobody may be there to ask.
+func TestNothingHidesBehindLength(t *testing.T) {
+	deep := "rm -rf /"
+	for range maxDepth + 2 {
+		deep = "bash -c " + strconv.Quote(deep)
+	}
+	for name, command := range map[string]string{
+		"long": "# " + strings.Repeat("x", maxCommand) + "\nrm -rf /",
+		"deep": deep,
+	} {
+		if got := Judge(command, Rules{Work: "/work"}); got.Verdict != tools.DenyAlways {
+			t.Errorf("%s: %s, %s", name, got.Verdict, got.Reason())
+		}
+	}
 }
