@@ -109,13 +109,15 @@ func (l *laboratory) run(ctx context.Context, listen, password string) error {
 	if err != nil {
 		return errors.Join(err, store.Close())
 	}
-	g, err := wireGateway(l.cfg, store, adapters, labFiles, l.log)
+	g, err := wireGateway(l.cfg, store, adapters, labFiles, labGrace, l.log)
 	if err != nil {
 		return errors.Join(err, store.Close())
 	}
 	if err := l.page(stages, listen, password); err != nil {
 		return errors.Join(err, store.Close())
 	}
+	said := context.AfterFunc(l.ctx, func() { fmt.Fprintln(l.stdout, "Stopping ...") })
+	defer said()
 	err = g.Run(l.ctx)
 	stop()
 	return errors.Join(err, l.group.Wait(), store.Close())

@@ -37,7 +37,7 @@ func run(ctx context.Context, args []string, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	g, err := wireGateway(cfg, store, adapters, nil, log)
+	g, err := wireGateway(cfg, store, adapters, nil, grace, log)
 	if err != nil {
 		return errors.Join(err, store.Close())
 	}

@@ -19,8 +19,12 @@ import (
 	"github.com/talaria-agent/talaria/tools/terminal"
 )
 
-// grace is how long a shutdown waits for turns to reach a safe point, and then for answers to leave.
-const grace = 10 * time.Second
+// How long a shutdown waits for turns to reach a safe point, and then for answers to leave. The lab keeps nothing, so it
+// need not be patient.
+const (
+	grace    = 10 * time.Second
+	labGrace = time.Second
+)
 
 // wireAdapters makes the adapters of all platforms that have a token.
 func wireAdapters(cfg PlatformsConfig, log *slog.Logger) ([]platforms.Adapter, error) {
@@ -59,7 +63,7 @@ To try everything without an account: talaria lab`)
 
 // wireGateway joins everything, and first hides this process's environment, which may hold tokens, from the programs that
 // tools run. newWork, if not nil, fills the work folder of a new conversation.
-func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter, newWork func(string) error, log *slog.Logger) (*gateway.Gateway, error) {
+func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter, newWork func(string) error, grace time.Duration, log *slog.Logger) (*gateway.Gateway, error) {
 	if err := terminal.Conceal(); err != nil {
 		return nil, fmt.Errorf("hide the environment from other processes: %w", err)
 	}
