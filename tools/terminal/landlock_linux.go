@@ -104,7 +104,7 @@ func Confine(arguments []string) error {
 		return fmt.Errorf("confine the command to its folder: %w", err)
 	}
 	// Sockets of other programs (D-Bus, Docker) stand in the file system; kernels that cannot close them leave them open.
-	sockets := landlock.MustConfig(landlock.AccessFSSet(ll.AccessFSResolveUnix)).BestEffort()
+	sockets := landlock.Config{HandledAccessFS: ll.AccessFSResolveUnix}.BestEffort()
 	if err := sockets.RestrictPaths(landlock.PathAccess(ll.AccessFSResolveUnix, c.Work)); err != nil {
 		return fmt.Errorf("keep the command from other programs' sockets: %w", err)
 	}
