@@ -61,6 +61,8 @@ func (s *scope) node(n syntax.Node) {
 		if n.Op == syntax.TsVarSet || n.Op == syntax.TsRefVar {
 			s.ask(Unclear, "It tests a variable whose name may hide a command.")
 		}
+	case *syntax.TimeClause: // behind a pipe bash takes it for the program of that name
+		s.programs = append(s.programs, "time")
 	case *syntax.ExtGlob, *syntax.CoprocClause:
 		s.ask(Unclear, "It uses a rare feature of the shell that is not looked into.")
 	}
