@@ -23,7 +23,7 @@ const (
 
 // enqueue lets a message wait for its turn and, in busy mode interrupt, makes room for it.
 func (c *conversation) enqueue(ctx context.Context, in *input) {
-	if c.turn != nil && in.Edited == nil && c.turn.answerAsk(in.Message, c.mayStop(in.Message.Origin)) {
+	if c.turn != nil && in.Edited == nil && c.turn.answerAsk(in.Message, in.Message.Sender.ID == c.turn.requester) {
 		c.reply(ctx, in, "")
 		return
 	}
