@@ -28,6 +28,7 @@ func commands() []command {
 		{"approvals", "Show what you have allowed for longer than once, or take it back.", "action", (*conversation).cmdApprovals},
 		{"compress", "Summarise our conversation now; name what matters most behind the command.", "focus", (*conversation).cmdCompress},
 		{"status", "Show what I am doing and how full my memory is.", "", (*conversation).cmdStatus},
+		{"tools", "Show what I can use, and what is missing.", "", (*conversation).cmdTools},
 		{"memory", "Show what I have noted about you.", "", (*conversation).cmdMemory},
 		{"new", "Start a new session: I forget what we talked about.", "", (*conversation).cmdNew},
 	}

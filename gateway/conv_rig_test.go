@@ -44,6 +44,7 @@ type rig struct {
 	model     *scripted
 	cfg       gateway.Config
 	tools     *tools.Registry
+	missing   []tools.Missing
 	limits    loop.Limits
 	window    int
 	fallback  bool // there is a model before the scripted one, which is always overloaded
@@ -251,6 +252,9 @@ func (r *rig) configure(text string) {
 			r.reactions = value == "show"
 		case "approval":
 			r.ask = value == "ask"
+		case "missing":
+			set, reason, _ := strings.Cut(value, ": ")
+			r.missing = append(r.missing, tools.Missing{Toolset: set, Reason: reason})
 		case "agent":
 			r.agent = strings.Split(value, ", ")
 		case "admin":
@@ -283,7 +287,7 @@ func (r *rig) start() {
 		runner.Policy = tools.AskByRisk{tools.Executes}
 	}
 	g, err := gateway.New(r.cfg, gateway.Parts{
-		Store: r.store, Adapters: []platforms.Adapter{adapter}, Tools: r.tools, Notes: r.notebook, Log: log, Compressor: before, Runner: runner,
+		Store: r.store, Adapters: []platforms.Adapter{adapter}, Tools: r.tools, Missing: r.missing, Notes: r.notebook, Log: log, Compressor: before, Runner: runner,
 	})
 	if err != nil {
 		r.t.Fatal(err)

@@ -72,7 +72,8 @@ type Parts struct {
 	Runner     *loop.Runner // its Approver and Asker are set by New
 	Compressor Compressor
 	Tools      *tools.Registry
-	Notes      Notebook // nil = nothing is noted about anybody
+	Missing    []tools.Missing // what /tools says of tools that the config wants and that are not there
+	Notes      Notebook        // nil = nothing is noted about anybody
 	Log        *slog.Logger
 }
 

@@ -247,7 +247,7 @@ func (e *execution) attend(ctx context.Context, p prepared) finished {
 	var over atomic.Bool // set by whoever comes first: the tool that returns, or the patience that ends
 	returned := make(chan called, 1)
 	t.runner.stragglers.wait.Go(func() {
-		c := t.callUntilItWorks(ctx, p, scope, &over)
+		c := t.hooked(ctx, p, scope, &over)
 		if over.CompareAndSwap(false, true) {
 			returned <- c
 			return
@@ -300,6 +300,7 @@ type called struct {
 	err     error
 	tries   int
 	entries []sessions.Entry // of a SessionTool
+	note    string           // of the operator's hooks
 }
 
 // class says what a call that did not come to a good end failed of.
@@ -367,14 +368,14 @@ func (c called) judge(cancelCause error, p prepared, scope tools.Scope, limits L
 	text := c.result.Text
 	switch {
 	case c.err == nil && !c.result.Failed:
-		return sessions.OutcomeOK, shape(c.result, p.spec, scope, limits)
+		return sessions.OutcomeOK, c.text(p.spec, scope, limits)
 	case cancelCause != nil:
 		outcome, why := sessions.OutcomeInterrupted, interruptedText
 		if errors.Is(cancelCause, errDeadline) || errors.Is(cancelCause, errTimeout) {
 			outcome, why = sessions.OutcomeTimedOut, "This call was stopped because its time was up."
 		}
 		if strings.TrimSpace(text) != "" {
-			why += "\n" + shape(c.result, p.spec, scope, limits)
+			why += "\n" + c.text(p.spec, scope, limits)
 		}
 		return outcome, why
 	case c.err != nil:
@@ -384,7 +385,19 @@ func (c called) judge(cancelCause error, p prepared, scope tools.Scope, limits L
 		}
 		return sessions.OutcomeFailed, text
 	}
-	return sessions.OutcomeFailed, shape(c.result, p.spec, scope, limits)
+	return sessions.OutcomeFailed, c.text(p.spec, scope, limits)
+}
+
+// text is the result as it goes into the ledger.
+func (c called) text(spec tools.Spec, scope tools.Scope, limits Limits) string {
+	text := shape(c.result, spec, scope, limits)
+	if spec.Untrusted {
+		text = fromOutside(spec.Name, text)
+	}
+	if c.note != "" {
+		text += "\n\nThe operator's rules say: " + c.note
+	}
+	return text
 }
 
 // oneLine returns a short single line of a text.

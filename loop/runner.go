@@ -135,6 +135,7 @@ type Runner struct {
 	Policy     tools.Policy   // nil = every call is allowed
 	Approver   tools.Approver // nil = nobody can be asked, which counts as no
 	Asker      tools.Asker    // nil = no question can be asked
+	Hooks      []tools.Hook   // around every call, in this order
 	Compressor *Compressor    // for a context that turns out too long; nil = the turn ends with a sentence
 	Log        *slog.Logger   // nil = none
 

@@ -83,6 +83,7 @@ var reasons = map[Risk]string{
 	ReadOnly: "It reads what this conversation may see.",
 	Writes:   "It changes files of this conversation.",
 	Executes: "It runs a program on the machine that I work on.",
+	Outside:  "It changes something outside of this conversation's work folder.",
 }
 
 // Judge implements Policy.

@@ -22,6 +22,7 @@ const (
 	ReadOnly Risk = "read-only" // sees only what the conversation may see
 	Writes   Risk = "writes"    // changes files in the conversation's own work folder
 	Executes Risk = "executes"  // runs programs
+	Outside  Risk = "outside"   // changes something beyond the work folder: sends messages, plans jobs, calls other services
 )
 
 // Tool is something that a model can call.
@@ -48,6 +49,8 @@ type Spec struct {
 	// Check looks at what arguments mean, after they were found to match the schema: times, paths, ids. What it returns
 	// goes back to the model, and the call does not run; nil = nothing to check.
 	Check func(arguments json.RawMessage) []Problem
+	// Untrusted: its results hold what strangers may have written. The model gets them marked as data.
+	Untrusted bool
 	// Verifies: a call that ran, whatever came out, counts as a check of the files that were changed before it.
 	Verifies bool
 	// Substitute names the tool to use instead once this one has failed too often in a task; empty = none.

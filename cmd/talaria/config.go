@@ -15,6 +15,7 @@ import (
 	"github.com/talaria-agent/talaria/loop"
 	"github.com/talaria-agent/talaria/loop/agenttools"
 	"github.com/talaria-agent/talaria/platforms"
+	"github.com/talaria-agent/talaria/tools/hooks"
 	"github.com/talaria-agent/talaria/tools/terminal"
 )
 
@@ -32,6 +33,7 @@ type Config struct {
 	Loop       LoopConfig       `toml:"loop"`
 	Context    ContextConfig    `toml:"context"`
 	Tools      ToolsConfig      `toml:"tools"`
+	Hooks      []HookConfig     `toml:"hooks"`
 	Memory     MemoryConfig     `toml:"memory"`
 	Delegation DelegationConfig `toml:"delegation"`
 	Progress   ProgressConfig   `toml:"progress"`
@@ -132,6 +134,14 @@ type ToolsConfig struct {
 	Workspace string   `toml:"workspace"`
 }
 
+// HookConfig names a program of the operator's that looks at tool calls.
+type HookConfig struct {
+	When    hooks.When    `toml:"when"`
+	Tools   []string      `toml:"tools"`
+	Command []string      `toml:"command"`
+	Timeout time.Duration `toml:"timeout"`
+}
+
 // MemoryConfig bounds the notes about a person, in characters.
 type MemoryConfig struct {
 	Limit     int `toml:"limit"`
@@ -177,7 +187,7 @@ func defaultConfig() Config {
 			ToolResultHead: limits.ResultHead, ToolResultTail: limits.ResultTail,
 			PreflightAt: 0.5, SummarizeAt: 0.7, MaxMessages: 400,
 		},
-		Tools:      ToolsConfig{Toolsets: []string{"files", "terminal", "memory", "todo", "session_search", "clarify", "delegation"}, Approval: "ask", Sandbox: terminal.Auto},
+		Tools:      ToolsConfig{Toolsets: toolsetNames(true), Approval: "ask", Sandbox: terminal.Auto},
 		Memory:     MemoryConfig{Limit: agenttools.DefaultMemoryLimit, UserLimit: agenttools.DefaultUserLimit},
 		Delegation: DelegationConfig{MaxIterations: 50, MaxParallel: 4},
 		Progress:   ProgressConfig{Mode: gateway.ProgressAll, EditInterval: 1500 * time.Millisecond},

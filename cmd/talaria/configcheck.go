@@ -6,15 +6,18 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"os/exec"
 	"path"
 	"reflect"
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/BurntSushi/toml"
 
 	"github.com/talaria-agent/talaria/gateway"
+	"github.com/talaria-agent/talaria/tools/hooks"
 	"github.com/talaria-agent/talaria/tools/terminal"
 )
 
@@ -99,7 +102,10 @@ func validate(cfg *Config) []string {
 	c.between("context.max_messages", cfg.Context.MaxMessages, 20, 1_000_000)
 	validateThresholds(c, cfg)
 	for _, t := range cfg.Tools.Toolsets {
-		c.oneOf("tools.toolsets", t, "files", "terminal", "memory", "todo", "session_search", "clarify", "delegation")
+		c.oneOf("tools.toolsets", t, toolsetNames(false)...)
+	}
+	for i, h := range cfg.Hooks {
+		validateHook(c, fmt.Sprintf("hooks[%d]", i), h)
 	}
 	c.between("memory.limit", cfg.Memory.Limit, 100, 100_000)
 	c.between("memory.user_limit", cfg.Memory.UserLimit, 100, 100_000)
@@ -137,6 +143,23 @@ func validateThresholds(c *checker, cfg *Config) {
 	if cfg.Gateway.CompressAt < summarize {
 		c.add("gateway.compress_at", "%v is below context.summarize_at (%v): a turn summarises before the whole history is compressed",
 			cfg.Gateway.CompressAt, summarize)
+	}
+}
+
+func validateHook(c *checker, key string, h HookConfig) {
+	c.oneOf(key+".when", string(h.When), string(hooks.Before), string(hooks.After))
+	if len(h.Command) == 0 {
+		c.add(key+".command", "a hook needs a program")
+	} else if _, err := exec.LookPath(h.Command[0]); err != nil {
+		c.add(key+".command", "there is no program %q", h.Command[0])
+	}
+	if h.Timeout < 0 || h.Timeout > time.Minute {
+		c.add(key+".timeout", "%s is not between 0s and 1m", h.Timeout)
+	}
+	for _, pattern := range h.Tools {
+		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
+			c.add(key+".tools", "%q is not a pattern like \"mcp_*\"", pattern)
+		}
 	}
 }
 

@@ -72,7 +72,7 @@ func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter,
 		return nil, err
 	}
 	notes := agenttools.NewNotes(cfg.notes(), cfg.Memory.Limit, cfg.Memory.UserLimit)
-	registry, err := wireTools(&cfg, store, notes, log)
+	registry, missing, err := wireTools(&cfg, store, notes, log)
 	if err != nil {
 		return nil, err
 	}
@@ -105,8 +105,8 @@ func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter,
 	compressor.PreflightAt, compressor.SummarizeAt = cfg.Context.PreflightAt, cfg.Context.SummarizeAt
 	compressor.MaxMessages, compressor.Redact, compressor.Log = cfg.Context.MaxMessages, newRedactor(cfg.secrets()...).text, log
 	parts := gateway.Parts{
-		Store: store, Adapters: adapters, Tools: registry, Compressor: compressor, Log: log,
-		Runner: &loop.Runner{Model: model, Limits: limits, Policy: wirePolicy(cfg.Tools), Compressor: compressor, Log: log},
+		Store: store, Adapters: adapters, Tools: registry, Missing: missing, Compressor: compressor, Log: log,
+		Runner: &loop.Runner{Model: model, Limits: limits, Policy: wirePolicy(cfg.Tools), Hooks: wireHooks(cfg.Hooks), Compressor: compressor, Log: log},
 	}
 	if slices.Contains(cfg.Tools.Toolsets, "memory") {
 		parts.Notes = notes

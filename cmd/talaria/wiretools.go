@@ -14,48 +14,85 @@ import (
 	"github.com/talaria-agent/talaria/loop/agenttools"
 	"github.com/talaria-agent/talaria/tools"
 	"github.com/talaria-agent/talaria/tools/files"
+	"github.com/talaria-agent/talaria/tools/hooks"
 	"github.com/talaria-agent/talaria/tools/terminal"
 )
 
-// wireTools makes the tools of the configured toolsets. The terminal is left out where it does not work, which the log
-// says.
-func wireTools(cfg *Config, past agenttools.Past, notes *agenttools.Notes, log *slog.Logger) (*tools.Registry, error) {
-	var all []tools.Tool
-	for _, set := range []struct {
-		name string
-		make func() ([]tools.Tool, error)
-	}{
-		{"files", files.New},
-		{"terminal", func() ([]tools.Tool, error) { return wireTerminal(cfg, log) }},
-		{"memory", func() ([]tools.Tool, error) { return agenttools.NewMemory(notes) }},
-		{"todo", agenttools.NewTodo},
-		{"session_search", func() ([]tools.Tool, error) { return agenttools.NewSearch(past) }},
-		{"clarify", agenttools.NewClarify},
-		{"delegation", func() ([]tools.Tool, error) {
-			return agenttools.NewDelegation(agenttools.Delegation(cfg.Delegation))
+// toolset is a group of tools that the config turns on by its name.
+type toolset struct {
+	name  string
+	usual bool // on, unless the config says otherwise
+	make  func(*kit) ([]tools.Tool, error)
+}
+
+// toolsets lists all of them, in the order in which their tools are declared to the model.
+func toolsets() []toolset {
+	return []toolset{
+		{"files", true, func(*kit) ([]tools.Tool, error) { return files.New() }},
+		{"terminal", true, (*kit).terminal},
+		{"memory", true, func(k *kit) ([]tools.Tool, error) { return agenttools.NewMemory(k.notes) }},
+		{"todo", true, func(*kit) ([]tools.Tool, error) { return agenttools.NewTodo() }},
+		{"session_search", true, func(k *kit) ([]tools.Tool, error) { return agenttools.NewSearch(k.past) }},
+		{"clarify", true, func(*kit) ([]tools.Tool, error) { return agenttools.NewClarify() }},
+		{"delegation", true, func(k *kit) ([]tools.Tool, error) {
+			return agenttools.NewDelegation(agenttools.Delegation(k.cfg.Delegation))
 		}},
-	} {
+	}
+}
+
+// toolsetNames returns the names of all toolsets, or of those that are on by default.
+func toolsetNames(usual bool) (names []string) {
+	for _, set := range toolsets() {
+		if set.usual || !usual {
+			names = append(names, set.name)
+		}
+	}
+	return names
+}
+
+// kit is what tools are made of, and what turned out to be missing.
+type kit struct {
+	cfg     *Config
+	past    agenttools.Past
+	notes   *agenttools.Notes
+	log     *slog.Logger
+	missing []tools.Missing
+}
+
+// lacks notes that a toolset cannot be had here, and why.
+func (k *kit) lacks(set, reason string) {
+	k.log.Warn("tools are not available", "toolset", set, "reason", reason, "more", `"talaria check" says what to do`)
+	k.missing = append(k.missing, tools.Missing{Toolset: set, Reason: reason})
+}
+
+// wireTools makes the tools of the configured toolsets. Those that do not work here are left out and named.
+func wireTools(cfg *Config, past agenttools.Past, notes *agenttools.Notes, log *slog.Logger) (*tools.Registry, []tools.Missing, error) {
+	k := &kit{cfg: cfg, past: past, notes: notes, log: log}
+	var all []tools.Tool
+	for _, set := range toolsets() {
 		if !slices.Contains(cfg.Tools.Toolsets, set.name) {
 			continue
 		}
-		made, err := set.make()
+		made, err := set.make(k)
 		if err != nil {
-			return nil, fmt.Errorf("toolset %s: %w", set.name, err)
+			return nil, nil, fmt.Errorf("toolset %s: %w", set.name, err)
 		}
 		all = append(all, made...)
 	}
-	return tools.NewRegistry(all...)
+	registry, err := tools.NewRegistry(all...)
+	return registry, k.missing, err
 }
 
-// wireTerminal makes the terminal in its sandbox, or nothing where none works.
-func wireTerminal(cfg *Config, log *slog.Logger) ([]tools.Tool, error) {
+// terminal makes the terminal in its sandbox, or nothing where none works.
+func (k *kit) terminal() ([]tools.Tool, error) {
+	cfg := k.cfg
 	own, err := cfg.own()
 	if err != nil {
 		return nil, err
 	}
 	sandbox, err := findSandbox(cfg)
 	if err != nil {
-		log.Warn("the terminal tool is not available", "reason", oneLine(err), "more", `"talaria check" says what to do`)
+		k.lacks("terminal", oneLine(err))
 		return nil, nil
 	}
 	home, err := os.UserHomeDir()
@@ -125,9 +162,18 @@ func oneLine(err error) string { return strings.Join(strings.Fields(err.Error())
 
 // wirePolicy makes the policy that says which calls need a person's permission.
 func wirePolicy(cfg ToolsConfig) tools.Policy {
-	policy := tools.AskByRisk{tools.Executes}
+	policy := tools.AskByRisk{tools.Executes, tools.Outside}
 	if cfg.Approval == "off" {
 		return tools.Unasked{Policy: policy}
 	}
 	return policy
+}
+
+// wireHooks makes the operator's hooks.
+func wireHooks(all []HookConfig) []tools.Hook {
+	var made []tools.Hook
+	for _, h := range all {
+		made = append(made, hooks.Command(h))
+	}
+	return made
 }

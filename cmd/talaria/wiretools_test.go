@@ -24,7 +24,7 @@ func TestTerminalIsJudged(t *testing.T) {
 		t.Logf("without a sandbox: %v", err)
 		cfg.Tools.Sandbox = terminal.Off
 	}
-	set, err := wireTerminal(&cfg, slog.New(slog.DiscardHandler))
+	set, err := (&kit{cfg: &cfg, log: slog.New(slog.DiscardHandler)}).terminal()
 	if err != nil || len(set) == 0 {
 		t.Fatal(set, err)
 	}
