@@ -66,6 +66,11 @@ func TestCommandLine(t *testing.T) {
 	launch(t, nil, "run", "away").mustExit(t, 2, `"away"`)
 	launch(t, nil, "lab", "--listen", "0.0.0.0:0").mustExit(t, 2, "password")
 	launch(t, nil, "lab", "--model-url", "http://localhost:1").mustExit(t, 2, "--model")
+	launch(t, nil, "sessions").mustExit(t, 2, "talaria sessions list")
+	launch(t, nil, "sessions", "help").mustExit(t, 0, "talaria sessions list")
+	launch(t, nil, "sessions", "dance").mustExit(t, 2, `there is no command "sessions dance"`)
+	launch(t, nil, "sessions", "list", "a", "b").mustExit(t, 2, `"b"`)
+	launch(t, nil, "sessions", "list").mustExit(t, 1, "there is no data in ./data")
 	launch(t, nil, "health").mustExit(t, 1, "http.listen", "TALARIA_HTTP_LISTEN")
 }
 
@@ -91,10 +96,14 @@ func TestRun(t *testing.T) {
 		launch(t, nil, "health", "--config", config).mustExit(t, 0,
 			`"status":"ok"`, `"telegram":"alive"`, `"slack":"alive"`, `"discord":"alive"`)
 	})
+	t.Run("sessions list", func(t *testing.T) {
+		launch(t, nil, "sessions", "list", "--config", config).mustExit(t, 0, "KEY", "hello from-telegram", "hello from-slack", "hello from-discord")
+		launch(t, nil, "sessions", "list", "--config", config, "no/such").mustExit(t, 1, `there is no conversation "no/such"`)
+	})
 	t.Run("only the owner can read the data", func(t *testing.T) {
 		for path, want := range map[string]fs.FileMode{
 			data: 0o700, filepath.Join(data, "state"): 0o700, filepath.Join(data, "state", "talaria.db"): 0o600,
-			filepath.Join(data, "work"): 0o700,
+			filepath.Join(data, "state", "control.json"): 0o600, filepath.Join(data, "work"): 0o700,
 		} {
 			info, err := os.Stat(path)
 			if err != nil {
@@ -107,6 +116,7 @@ func TestRun(t *testing.T) {
 	first.signal(t, syscall.SIGTERM)
 	first.mustExit(t, 0)
 	launch(t, nil, "health", "--config", config).mustExit(t, 1, "no answer from the running instance")
+	launch(t, nil, "sessions", "list", "--config", config).mustExit(t, 0, "hello from-slack")
 	launch(t, nil, "run", "--config", "/dev/null").mustExit(t, 1, "no platform has a token")
 }
 

@@ -15,7 +15,7 @@ import (
 func check(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	f := flags("check", stderr)
 	path := f.String("config", "", "config file (default: config.toml, if there is one)")
-	if err := parse(f, args); err != nil {
+	if _, err := parse(f, args); err != nil {
 		return err
 	}
 	found := findConfig(*path)

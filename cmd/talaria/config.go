@@ -259,7 +259,8 @@ func (c *Config) access() gateway.Access {
 }
 
 // The folders inside the data folder.
-func (c *Config) database() string { return filepath.Join(c.DataDir, "state", "talaria.db") }
+func (c *Config) state() string    { return filepath.Join(c.DataDir, "state") }
+func (c *Config) database() string { return filepath.Join(c.state(), "talaria.db") }
 func (c *Config) work() string     { return filepath.Join(c.DataDir, "work") }
 func (c *Config) notes() string    { return filepath.Join(c.DataDir, "memory") }
 

@@ -88,7 +88,7 @@ func serveHTTP(ctx context.Context, address string, h http.Handler) error {
 func health(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	f := flags("health", stderr)
 	path := f.String("config", "", "config file (default: config.toml, if there is one)")
-	if err := parse(f, args); err != nil {
+	if _, err := parse(f, args); err != nil {
 		return err
 	}
 	cfg, _, err := loadConfig(findConfig(*path), os.Getenv)

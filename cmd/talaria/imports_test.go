@@ -37,8 +37,9 @@ var allowed = []struct {
 	{"loop/...", []string{"loop", "tools", "sessions"}},
 	{"gateway", []string{"platforms", "platforms/markup", "loop", "tools", "sessions"}},
 	{"cmd/talaria/labpage", []string{"platforms", "platforms/sim"}},
+	{"cmd/talaria/control", nil},
 	{"cmd/...", []string{
-		"cmd/talaria/labpage", "gateway", "platforms", "platforms/...", "loop", "loop/...", "tools", "tools/...",
+		"cmd/talaria/labpage", "cmd/talaria/control", "gateway", "platforms", "platforms/...", "loop", "loop/...", "tools", "tools/...",
 		"sessions", "sessions/...",
 	}},
 }

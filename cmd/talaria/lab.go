@@ -30,7 +30,7 @@ func lab(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	modelURL := f.String("model-url", "", "OpenAI-compatible API of a real model (with OPENAI_API_KEY); empty = the demonstration model")
 	model := f.String("model", "", "name of the real model")
 	verbose := f.Bool("v", false, "log everything")
-	if err := parse(f, args); err != nil {
+	if _, err := parse(f, args); err != nil {
 		return err
 	}
 	if *modelURL != "" && *model == "" {
@@ -116,6 +116,7 @@ func (l *laboratory) run(ctx context.Context, listen, password string) error {
 	if err := l.page(stages, listen, password); err != nil {
 		return errors.Join(err, store.Close())
 	}
+	l.group.Go(func() error { return serveControl(l.ctx, instance{cfg: l.cfg, store: store, gateway: g}, l.log) })
 	said := context.AfterFunc(l.ctx, func() { fmt.Fprintln(l.stdout, "Stopping ...") })
 	defer said()
 	err = g.Run(l.ctx)

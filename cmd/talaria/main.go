@@ -18,18 +18,6 @@ import (
 	"github.com/talaria-agent/talaria/tools/terminal"
 )
 
-const usage = `Talaria puts an AI agent into Slack, Telegram and Discord.
-
-Usage:
-  talaria lab     try everything here, with simulated platforms and a demonstration model
-  talaria run     connect to the real platforms (config.toml, or environment variables)
-  talaria check   check the config and the tokens, and say what is wrong
-  talaria health  ask a running instance whether it is well
-  talaria version
-
-"talaria COMMAND -h" shows the flags of a command.
-`
-
 // exit is an error that ends the program with a code of its own; a nil err says nothing more.
 type exit struct {
 	code int
@@ -75,32 +63,19 @@ func start(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	if len(args) == 0 {
-		fmt.Fprint(stderr, usage)
-		return exit{code: 2}
-	}
-	name, rest := args[0], args[1:]
-	switch name {
-	case "lab":
-		return lab(ctx, rest, stdout, stderr)
-	case "run":
-		return run(ctx, rest, stderr)
-	case "check":
-		return check(ctx, rest, stdout, stderr)
-	case "health":
-		return health(ctx, rest, stdout, stderr)
-	case terminal.ConfineCommand: // how the sandbox of the terminal tool begins a command
-		return terminal.Confine(rest)
-	case "version", "--version", "-v":
-		fmt.Fprintln(stdout, "talaria", version())
-		return nil
-	case "help", "--help", "-h":
-		fmt.Fprint(stdout, usage)
-		return nil
-	default:
-		fmt.Fprint(stderr, usage)
-		return exit{2, fmt.Errorf("there is no command %q", name)}
-	}
+	return choose(ctx, "talaria", "Talaria puts an AI agent into Slack, Telegram and Discord.", []command{
+		{"lab", "try everything here, with simulated platforms and a demonstration model", lab},
+		{"run", "connect to the real platforms (config.toml, or environment variables)", run},
+		{"check", "check the config and the tokens, and say what is wrong", check},
+		{"health", "ask a running instance whether it is well", health},
+		{"sessions", "list conversations, export turns, replay what was exported", sessionsCommand},
+		{"version", "say which version this is", func(_ context.Context, _ []string, stdout, _ io.Writer) error {
+			fmt.Fprintln(stdout, "talaria", version())
+			return nil
+		}},
+		// How the sandbox of the terminal tool begins a command.
+		{terminal.ConfineCommand, "", func(_ context.Context, args []string, _, _ io.Writer) error { return terminal.Confine(args) }},
+	}, args, stdout, stderr)
 }
 
 // version returns the version that the binary was built from.
@@ -116,25 +91,4 @@ func version() string {
 		}
 	}
 	return v + " " + info.GoVersion
-}
-
-// flags makes a flag set that reports to stderr.
-func flags(name string, stderr io.Writer) *flag.FlagSet {
-	f := flag.NewFlagSet("talaria "+name, flag.ContinueOnError)
-	f.SetOutput(stderr)
-	return f
-}
-
-// parse reads the flags; anything left over is an error. The flag set has said what is wrong already.
-func parse(f *flag.FlagSet, args []string) error {
-	if err := f.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return err
-		}
-		return exit{code: 2}
-	}
-	if f.NArg() > 0 {
-		return exit{2, fmt.Errorf("%s takes no argument %q", f.Name(), f.Arg(0))}
-	}
-	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 
 	"golang.org/x/sync/errgroup"
 
@@ -15,10 +14,10 @@ import (
 )
 
 // run connects to the real platforms and works until it is told to stop.
-func run(ctx context.Context, args []string, stderr io.Writer) error {
+func run(ctx context.Context, args []string, _, stderr io.Writer) error {
 	f := flags("run", stderr)
 	path := f.String("config", "", "config file (default: config.toml, if there is one)")
-	if err := parse(f, args); err != nil {
+	if _, err := parse(f, args); err != nil {
 		return err
 	}
 	cfg, warnings, err := loadConfig(findConfig(*path), os.Getenv)
@@ -48,6 +47,7 @@ func run(ctx context.Context, args []string, stderr io.Writer) error {
 		defer stop()
 		return g.Run(ctx)
 	})
+	group.Go(func() error { return serveControl(ctx, instance{cfg: cfg, store: store, gateway: g}, log) })
 	if cfg.HTTP.Listen != "" {
 		group.Go(func() error { return serveHTTP(ctx, cfg.HTTP.Listen, healthHandler(adapters)) })
 	}
@@ -61,7 +61,7 @@ func openStore(cfg Config) (*bolt.Store, error) {
 	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the data folder: %w", err)
 	}
-	if err := os.MkdirAll(filepath.Dir(cfg.database()), 0o700); err != nil {
+	if err := os.MkdirAll(cfg.state(), 0o700); err != nil {
 		return nil, fmt.Errorf("make the data folder: %w", err)
 	}
 	store, err := bolt.Open(cfg.database())

@@ -154,3 +154,50 @@ func TestBubble(t *testing.T) {
 		}
 	})
 }
+
+// TestOpenToRead: reading leaves the file as it is, needs one that is there, and keeps out whoever would write.
+func TestOpenToRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "state", "talaria.db")
+		if _, err := bolt.OpenToRead(path); !errors.Is(err, fs.ErrNotExist) {
+			t.Fatalf("a file that is not there: %v", err)
+		}
+		s, err := bolt.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		set := sessions.Set{Name: "colour", Value: []byte("blue")}
+		if _, err := s.Commit(t.Context(), set); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := bolt.OpenToRead(path); !errors.Is(err, sessions.ErrInUse) {
+			t.Fatalf("reading while another writes: %v", err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		before, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // two at once
+			r, err := bolt.OpenToRead(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			if v, err := r.Value(t.Context(), "colour"); err != nil || string(v) != "blue" {
+				t.Errorf("read %q, %v", v, err)
+			}
+			if _, err := r.Commit(t.Context(), sessions.Set{Name: "colour", Was: set.Value}); err == nil {
+				t.Error("a commit was taken")
+			}
+		}
+		if _, err := bolt.Open(path); !errors.Is(err, sessions.ErrInUse) {
+			t.Errorf("writing while others read: %v", err)
+		}
+		if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
+			t.Errorf("the file has changed (%v)", err)
+		}
+	})
+}

@@ -92,8 +92,15 @@ var _ sessions.Store = (*Store)(nil)
 // Open opens the store in the file at path, and makes the file (mode 0600) and its directory (mode 0700) if they are
 // not there. It fails with sessions.ErrInUse if another process has the file open, and with sessions.ErrFormat if a
 // newer version has written it.
-func Open(path string) (*Store, error) {
-	s, err := open(path)
+func Open(path string) (*Store, error) { return launch(path, false) }
+
+// OpenToRead opens the store in a file that is there (otherwise the error is fs.ErrNotExist) for reading alone: it
+// changes nothing, and every commit fails. Several processes may read at once, but none while another has it open by
+// Open.
+func OpenToRead(path string) (*Store, error) { return launch(path, true) }
+
+func launch(path string, readOnly bool) (*Store, error) {
+	s, err := open(path, readOnly)
 	if err != nil {
 		return nil, fmt.Errorf("open store %s: %w", path, err)
 	}
@@ -101,14 +108,17 @@ func Open(path string) (*Store, error) {
 	return s, nil
 }
 
-// open does all of Open but starting the writer.
-func open(path string) (*Store, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, err
+// open does all of launch but starting the writer.
+func open(path string, readOnly bool) (*Store, error) {
+	if !readOnly {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return nil, err
+		}
 	}
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{
 		Timeout:      lockTimeout,
 		FreelistType: bbolt.FreelistMapType, // the other one is slow in big files
+		ReadOnly:     readOnly,
 	})
 	if errors.Is(err, bbolterrors.ErrTimeout) {
 		return nil, sessions.ErrInUse
@@ -116,8 +126,10 @@ func open(path string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	opened, err := prepare(db)
-	if err == nil {
+	var opened uint64
+	if readOnly {
+		err = db.View(checkMade)
+	} else if opened, err = prepare(db); err == nil {
 		err = syncDir(filepath.Dir(path))
 	}
 	if err != nil {
@@ -173,6 +185,14 @@ func syncDir(dir string) error {
 		return err
 	}
 	return errors.Join(d.Sync(), d.Close())
+}
+
+// checkMade fails unless the file has been prepared.
+func checkMade(tx *bbolt.Tx) error {
+	if tx.Bucket(metaBucket) == nil {
+		return fmt.Errorf("%w: it has none yet", sessions.ErrFormat)
+	}
+	return checkFormat(tx)
 }
 
 func checkFormat(tx *bbolt.Tx) error {

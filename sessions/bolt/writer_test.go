@@ -17,7 +17,7 @@ import (
 // stopped opens a store whose writer does not run yet. Whoever wants it closed starts the writer first.
 func stopped(t *testing.T) *Store {
 	t.Helper()
-	s, err := open(filepath.Join(t.TempDir(), "talaria.db"))
+	s, err := open(filepath.Join(t.TempDir(), "talaria.db"), false)
 	if err != nil {
 		t.Fatal(err)
 	}

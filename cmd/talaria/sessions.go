@@ -1,0 +1,79 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"text/tabwriter"
+
+	"github.com/talaria-agent/talaria/sessions"
+)
+
+func sessionsCommand(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	return choose(ctx, "talaria sessions", "Look at conversations, whether or not an instance is running.", []command{
+		{"list", "list all conversations, or the sessions and turns of one", listCommand},
+	}, args, stdout, stderr)
+}
+
+// listCommand shows what there is, as tables.
+func listCommand(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	f := flags("sessions list", stderr)
+	path := f.String("config", "", "config file (default: config.toml, if there is one)")
+	found, err := parse(f, args, "[KEY]")
+	if err != nil {
+		return err
+	}
+	cfg, _, err := loadConfig(findConfig(*path), os.Getenv)
+	if err != nil {
+		return err
+	}
+	var request listRequest
+	if len(found) > 0 {
+		request.Key = sessions.Key(found[0])
+	}
+	var out bytes.Buffer
+	if err := operate(ctx, cfg, "sessions.list", request, &out); err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	if request.Key == "" {
+		fmt.Fprintln(table, "KEY\tSESSIONS\tTURNS\tMESSAGES\tTOKENS\tLAST ACTIVITY\tBEGINS WITH")
+	} else {
+		fmt.Fprintln(table, "SESSION\tTURN\tSTARTED\tENDED BY\tMODEL CALLS\tTOKENS\tBEGINS WITH")
+	}
+	for d := json.NewDecoder(&out); ; {
+		var c conversationSummary
+		if err := d.Decode(&c); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return fmt.Errorf("read the list: %w", err)
+		}
+		c.print(table, request.Key != "")
+	}
+	return table.Flush()
+}
+
+// timeLayout is how times are shown.
+const timeLayout = "2006-01-02 15:04:05"
+
+func (c conversationSummary) print(w io.Writer, turns bool) {
+	if !turns {
+		last := c.Sessions[len(c.Sessions)-1]
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%s\t%s\n", c.Key, len(c.Sessions), c.turns(), c.messages(), c.tokens(),
+			last.Last.Local().Format(timeLayout), last.About)
+		return
+	}
+	for n, s := range c.Sessions {
+		for _, t := range s.Turns {
+			ended := t.Reason
+			if ended == "" {
+				ended = "(running)"
+			}
+			fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%d\t%d\t%s\n", n+1, t.ID, t.Started.Local().Format(timeLayout), ended, t.Rounds, t.Tokens, t.About)
+		}
+	}
+}
