@@ -38,19 +38,37 @@ func (c *Chain) Name() string { return c.start().name() }
 
 // Call implements Model.
 func (c *Chain) Call(ctx context.Context, req Request, onText func(string)) (Reply, error) {
+	reply, _, err := c.call(ctx, req, 0, onText)
+	return reply, err
+}
+
+// errSlow: a model did not answer in the time that it was given.
+var errSlow = &ModelError{Class: ModelNetwork, Err: errors.New("it took too long to answer")}
+
+// call is Call with a timeout for each model (0 = none). It returns the profile of the one that answered, too.
+func (c *Chain) call(ctx context.Context, req Request, timeout time.Duration, onText func(string)) (Reply, Profile, error) {
 	for r := c.start(); ; {
-		reply, err := r.model().Call(ctx, req, onText)
+		reply, err := r.call(ctx, req, timeout, onText)
 		if err == nil || ctx.Err() != nil {
-			return reply, err
+			return reply, r.profile(), err
 		}
 		do := policy[ModelClass(err)]
 		switch {
 		case do.reload && r.reload(ctx) == nil:
 		case do.next && r.next(err):
 		default:
-			return Reply{}, err
+			return Reply{}, Profile{}, err
 		}
 	}
+}
+
+func (r *route) call(ctx context.Context, req Request, timeout time.Duration, onText func(string)) (Reply, error) {
+	if timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, timeout, errSlow)
+		defer cancel()
+	}
+	return r.model().Call(ctx, req, onText)
 }
 
 // chainOf returns a model as a chain, of one link if it is none.

@@ -40,6 +40,8 @@ type finished struct {
 	fault   fault            // zero if all went well
 	content string           // names what the tool returned, before it was shaped; empty if it did not run
 	entries []sessions.Entry // to be committed with it
+	aside   sessions.Spent   // by models that the tool asked
+	cost    float64          // of that, in US dollars
 }
 
 // execution runs the calls of one reply. Calls run in batches, one batch after the other; those of one batch run side
@@ -275,7 +277,7 @@ func (e *execution) attend(ctx context.Context, p prepared) finished {
 	}
 	return finished{
 		call: p.call, text: text, outcome: outcome, took: time.Since(began), fault: f,
-		content: fingerprintOf(p.call.Name, c.result.Text), entries: kept(c.entries, outcome),
+		content: fingerprintOf(p.call.Name, c.result.Text), entries: kept(c.entries, outcome), aside: c.aside, cost: c.cost,
 	}
 }
 
@@ -301,6 +303,8 @@ type called struct {
 	tries   int
 	entries []sessions.Entry // of a SessionTool
 	note    string           // of the operator's hooks
+	aside   sessions.Spent   // by models that it asked, in all tries
+	cost    float64          // of that
 }
 
 // class says what a call that did not come to a good end failed of.
@@ -319,9 +323,11 @@ func (c called) class(outcome sessions.Outcome, risk tools.Risk) tools.Failure {
 
 // callUntilItWorks calls a tool again if it failed for a reason that passes by itself, as long as its time lasts.
 func (t *turn) callUntilItWorks(ctx context.Context, p prepared, scope tools.Scope, over *atomic.Bool) called {
+	ctx, meter := metered(ctx)
 	for try := 1; ; try++ {
 		c := t.call(ctx, p, scope, over)
 		c.tries = try
+		c.aside, c.cost = meter.read()
 		if c.err == nil || ctx.Err() != nil || try == callTries {
 			return c
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/talaria-agent/talaria/sessions"
+	"github.com/talaria-agent/talaria/tools"
 )
 
 // Model is one streaming call to a language model. Implementations convert the internal format at their edge, classify
@@ -26,9 +27,10 @@ type Request struct {
 	System    string
 	Tools     json.RawMessage // declarations as built by Declare; nil = none
 	Messages  []sessions.Message
-	Hint      string // call-time note, put after everything stable; never persisted
-	NoTools   bool   // the model may not call tools now; they stay declared
-	MaxOutput int    // tokens, 0 = the provider's default
+	Images    []tools.Image // shown with the newest message, which must be a user's; never persisted
+	Hint      string        // call-time note, put after everything stable; never persisted
+	NoTools   bool          // the model may not call tools now; they stay declared
+	MaxOutput int           // tokens, 0 = the provider's default
 }
 
 // Finish says why a model stopped.

@@ -32,15 +32,22 @@ func (t *turn) commitResults(ctx context.Context, results []finished) error {
 	var entries []sessions.Entry
 	for _, f := range results {
 		entries = append(append(entries, t.resultEntry(f.call.ID, f.text, f.outcome)), f.entries...)
+		if f.aside != (sessions.Spent{}) {
+			entries = append(entries, sessions.Delegated{Turn: t.ID, Used: f.aside})
+		}
 	}
 	if err := t.Journal.Append(context.WithoutCancel(ctx), entries...); err != nil {
 		return err
+	}
+	for _, f := range results {
+		t.spend(budget{tokens: f.aside.Tokens})
+		t.cost += f.cost
 	}
 	for _, e := range entries {
 		switch e := e.(type) {
 		case sessions.ToolResult:
 			t.spend(budget{tokens: t.ratio.apply(estimate(e.Message))})
-		case sessions.Delegated: // the shared budget has it already
+		case sessions.Delegated: // the budgets have it already
 			t.usage = t.usage.Add(e.Used.Usage)
 		}
 	}

@@ -39,13 +39,13 @@ type NotesChanged struct {
 	At      time.Time `json:"at"`
 }
 
-// Delegated counts what the sub-agents of one call have used. It comes with the call's result.
+// Delegated counts what one call has used of models: by its sub-agents, or by asking one beside the conversation. It comes with the call's result.
 type Delegated struct {
 	Turn string `json:"turn"`
 	Used Spent  `json:"used"`
 }
 
-// Spent is what sub-agents have used of a turn's budget.
+// Spent is what calls have used of a turn's budget.
 type Spent struct {
 	Rounds int   `json:"rounds,omitempty"` // model replies
 	Calls  int   `json:"calls,omitempty"`  // tool calls

@@ -49,7 +49,7 @@ type Turn struct {
 	Open      []ToolCall `json:"open,omitempty"`     // calls of the last assistant message without a result, in call order
 	Bubble    string     `json:"bubble,omitempty"`   // message id of the progress message, empty if none is known
 	From      int        `json:"from"`               // index in Messages of the turn's first message
-	Delegated Spent      `json:"delegated,omitzero"` // by its sub-agents; not part of the counts above
+	Delegated Spent      `json:"delegated,omitzero"` // by its calls; not part of the counts above
 }
 
 // Fold returns the session of a conversation from its records: all of them, or those from a base on. What stands in

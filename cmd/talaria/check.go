@@ -39,6 +39,7 @@ func check(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		fmt.Fprintln(stdout, "model     not named: set model.name, or TALARIA_MODEL")
 	} else {
 		fmt.Fprintf(stdout, "model     %s at %s\n", cfg.Model.Name, withoutPassword(cfg.Model.BaseURL))
+		describeAuxiliary(cfg.Auxiliary, stdout)
 	}
 	sandbox, contained := describeSandbox(&cfg)
 	fmt.Fprintf(stdout, "sandbox   %s\n", sandbox)
@@ -52,6 +53,23 @@ func check(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return exit{code: 1}
 	}
 	return nil
+}
+
+// describeAuxiliary says which tasks have models of their own.
+func describeAuxiliary(a AuxiliaryConfig, stdout io.Writer) {
+	for _, task := range []struct {
+		name string
+		own  []EndpointConfig
+	}{{"summaries", a.Compression}, {"vision", a.Vision}, {"web", a.Web}} {
+		if len(task.own) == 0 {
+			continue
+		}
+		fmt.Fprintf(stdout, "%-9s ", task.name)
+		for _, e := range task.own {
+			fmt.Fprintf(stdout, "%s, ", e.Name)
+		}
+		fmt.Fprintln(stdout, "then the main model")
+	}
 }
 
 // checkTokens asks each platform who the bot is and reports whether any refused.

@@ -33,7 +33,7 @@ var allowed = []struct {
 	{"loop", []string{"tools", "sessions"}},
 	{"loop/openai", []string{"loop", "loop/provider", "sessions"}},
 	{"loop/anthropic", []string{"loop", "loop/provider", "sessions"}},
-	{"loop/modeltest", []string{"loop", "loop/demo", "sessions"}},
+	{"loop/modeltest", []string{"loop", "loop/demo", "sessions", "tools"}},
 	{"loop/...", []string{"loop", "tools", "sessions"}},
 	{"gateway", []string{"platforms", "platforms/markup", "loop", "tools", "sessions"}},
 	{"cmd/talaria/labpage", []string{"platforms", "platforms/sim"}},

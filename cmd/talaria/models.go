@@ -10,6 +10,7 @@ import (
 	"github.com/talaria-agent/talaria/loop"
 	"github.com/talaria-agent/talaria/loop/anthropic"
 	"github.com/talaria-agent/talaria/loop/openai"
+	"github.com/talaria-agent/talaria/tools"
 )
 
 // messagesAPI is the one mode whose maker is another.
@@ -36,6 +37,8 @@ type EndpointConfig struct {
 // means the main model and its fallbacks.
 type AuxiliaryConfig struct {
 	Compression []EndpointConfig `toml:"compression"`
+	Vision      []EndpointConfig `toml:"vision"`
+	Web         []EndpointConfig `toml:"web"`
 }
 
 // ProfileConfig adds to what is known about models, or corrects it.
@@ -71,11 +74,13 @@ func (m *ModelConfig) endpoint() EndpointConfig {
 // endpoints returns all models beside the main one, each with the key that it stands under.
 func (c *Config) endpoints() map[string]*EndpointConfig {
 	all := map[string]*EndpointConfig{}
-	for i := range c.Fallbacks {
-		all[fmt.Sprintf("fallbacks[%d]", i)] = &c.Fallbacks[i]
-	}
-	for i := range c.Auxiliary.Compression {
-		all[fmt.Sprintf("auxiliary.compression[%d]", i)] = &c.Auxiliary.Compression[i]
+	for key, list := range map[string][]EndpointConfig{
+		"fallbacks": c.Fallbacks, "auxiliary.compression": c.Auxiliary.Compression,
+		"auxiliary.vision": c.Auxiliary.Vision, "auxiliary.web": c.Auxiliary.Web,
+	} {
+		for i := range list {
+			all[fmt.Sprintf("%s[%d]", key, i)] = &list[i]
+		}
 	}
 	return all
 }
@@ -128,24 +133,39 @@ func (c *Config) fitModel() (guessed bool, err error) {
 	return guessed, nil
 }
 
-// wireChain makes the chain of models that answers, and the one that writes summaries.
-func wireChain(cfg *Config) (main, compression *loop.Chain, err error) {
+// models are the chains of models, by what they are for.
+type models struct {
+	main        *loop.Chain
+	compression *loop.Chain
+	vision      tools.Describer // looks at pictures
+	web         tools.Describer // reads pages that are too long
+}
+
+// wireModels makes the chains. What has models of its own falls back on the main model last.
+func wireModels(cfg *Config) (models, error) {
 	if cfg.Model.Name == "" {
-		return nil, nil, errors.New("no model is named: set model.name in config.toml, or TALARIA_MODEL")
+		return models{}, errors.New("no model is named: set model.name in config.toml, or TALARIA_MODEL")
 	}
 	links, err := wireLinks(cfg, "model", append([]EndpointConfig{cfg.Model.endpoint()}, cfg.Fallbacks...))
 	if err != nil {
-		return nil, nil, err
+		return models{}, err
 	}
-	main = loop.NewChain(links...)
-	if len(cfg.Auxiliary.Compression) == 0 {
-		return main, main, nil
+	main := loop.NewChain(links...)
+	chain := func(key string, own []EndpointConfig) *loop.Chain {
+		if len(own) == 0 || err != nil {
+			return main
+		}
+		var links []loop.Link
+		links, err = wireLinks(cfg, key, own)
+		return loop.NewChain(append(links, loop.Link{Model: main})...)
 	}
-	auxiliary, err := wireLinks(cfg, "auxiliary.compression", cfg.Auxiliary.Compression)
-	if err != nil {
-		return nil, nil, err
+	m := models{
+		main:        main,
+		compression: chain("auxiliary.compression", cfg.Auxiliary.Compression),
+		vision:      loop.NewDescriber(chain("auxiliary.vision", cfg.Auxiliary.Vision), 0),
+		web:         loop.NewDescriber(chain("auxiliary.web", cfg.Auxiliary.Web), 0),
 	}
-	return main, loop.NewChain(append(auxiliary, loop.Link{Model: main})...), nil
+	return m, err
 }
 
 func wireLinks(cfg *Config, key string, endpoints []EndpointConfig) ([]loop.Link, error) {

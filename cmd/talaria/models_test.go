@@ -1,14 +1,19 @@
 package main
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/talaria-agent/talaria/loop"
+	"github.com/talaria-agent/talaria/loop/demo"
 	"github.com/talaria-agent/talaria/sessions"
+	"github.com/talaria-agent/talaria/tools"
 )
 
 func TestModelSizes(t *testing.T) {
@@ -65,12 +70,12 @@ func TestKeysStayWithTheirModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	write("new")
-	chain, _, err := wireChain(&cfg)
+	models, err := wireModels(&cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ask := loop.Request{Messages: []sessions.Message{{Role: sessions.RoleUser, Text: "hello"}}}
-	if _, err := chain.Call(t.Context(), ask, func(string) {}); loop.ModelClass(err) != loop.ModelAuth {
+	if _, err := models.main.Call(t.Context(), ask, func(string) {}); loop.ModelClass(err) != loop.ModelAuth {
 		t.Errorf("error: %v", err)
 	}
 	want := []string{"Bearer old", "Bearer new", "", "Bearer secret-c"}
@@ -84,5 +89,46 @@ func TestKeysStayWithTheirModel(t *testing.T) {
 	}
 	if r := newRedactor(cfg.secrets()...); r.text("it is secret-c") != "it is [redacted]" {
 		t.Error("the key of a fallback is not redacted")
+	}
+}
+
+// TestAuxiliaryModels: each task asks its own models in their order, in any API mode, and the main model last.
+func TestAuxiliaryModels(t *testing.T) {
+	broken := demo.Fail(http.StatusServiceUnavailable, "down")
+	var asked []string
+	seen := 0
+	server := httptest.NewServer(demo.NewScripted(demo.Options{Delay: -1}, func(r demo.Request) demo.Response {
+		asked = append(asked, r.Model)
+		seen = len(r.Messages[len(r.Messages)-1].Images())
+		if strings.HasPrefix(r.Model, "broken") {
+			return broken
+		}
+		return demo.Say("It is " + r.Model)
+	}))
+	defer server.Close()
+	block := func(key, name, api string) string {
+		return fmt.Sprintf("[%s]\nname = %q\napi = %q\nbase_url = %q\n", key, name, api, server.URL+"/v1")
+	}
+	cfg, _, err := loadConfig(writeConfig(t, block("model", "main", "chat")+
+		block("[auxiliary.vision]", "broken-eye", "responses")+block("[auxiliary.vision]", "eye", "messages")+
+		block("[auxiliary.web]", "broken-reader", "messages")), env())
+	if err != nil {
+		t.Fatal(err)
+	}
+	models, err := wireModels(&cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dot := []byte("GIF89a\x01\x00\x01\x00\x00\x00\x00;")
+	text, err := models.vision.Describe(t.Context(), "What is it?", tools.Part{Image: tools.Image{Type: "image/gif", Data: dot}})
+	if err != nil || text != "It is eye" || seen != 1 {
+		t.Errorf("vision: %q, %v, %d pictures", text, err, seen)
+	}
+	text, err = models.web.Describe(t.Context(), "What does it say?", tools.Part{Text: "a page"})
+	if err != nil || text != "It is main" || seen != 0 {
+		t.Errorf("web: %q, %v, %d pictures", text, err, seen)
+	}
+	if want := []string{"broken-eye", "eye", "broken-reader", "main"}; !slices.Equal(asked, want) {
+		t.Errorf("asked %q, want %q", asked, want)
 	}
 }

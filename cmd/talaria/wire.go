@@ -67,7 +67,7 @@ func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter,
 	if err := terminal.Conceal(); err != nil {
 		return nil, fmt.Errorf("hide the environment from other processes: %w", err)
 	}
-	model, summariser, err := wireChain(&cfg)
+	models, err := wireModels(&cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -101,12 +101,12 @@ func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter,
 	limits = profile.Apply(limits)
 	limits.ResultHead, limits.ResultTail = cfg.Context.ToolResultHead, cfg.Context.ToolResultTail
 	limits.MaxOutput = cfg.Model.MaxOutput
-	compressor := loop.NewCompressor(summariser, cfg.Model.Window, cfg.Model.MaxOutput)
+	compressor := loop.NewCompressor(models.compression, cfg.Model.Window, cfg.Model.MaxOutput)
 	compressor.PreflightAt, compressor.SummarizeAt = cfg.Context.PreflightAt, cfg.Context.SummarizeAt
 	compressor.MaxMessages, compressor.Redact, compressor.Log = cfg.Context.MaxMessages, newRedactor(cfg.secrets()...).text, log
 	parts := gateway.Parts{
 		Store: store, Adapters: adapters, Tools: registry, Missing: missing, Compressor: compressor, Log: log,
-		Runner: &loop.Runner{Model: model, Limits: limits, Policy: wirePolicy(cfg.Tools), Hooks: wireHooks(cfg.Hooks), Compressor: compressor, Log: log},
+		Runner: &loop.Runner{Model: models.main, Limits: limits, Policy: wirePolicy(cfg.Tools), Hooks: wireHooks(cfg.Hooks), Compressor: compressor, Log: log},
 	}
 	if slices.Contains(cfg.Tools.Toolsets, "memory") {
 		parts.Notes = notes

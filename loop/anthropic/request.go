@@ -32,12 +32,26 @@ func (m messages) request(c provider.Conversation) sdk.MessageNewParams {
 	if c.NoTools {
 		out.ToolChoice.OfNone = &sdk.ToolChoiceNoneParam{}
 	}
+	if len(c.Images) > 0 {
+		show(c.Images, &out.Messages[len(out.Messages)-1])
+	}
 	mark(out.Messages)
 	if last := len(out.Messages) - 1; c.Note != "" && last >= 0 {
 		out.Messages[last].Content = append(out.Messages[last].Content, sdk.NewTextBlock(c.Note))
 	}
 	m.think(&out, c)
 	return out
+}
+
+// show puts pictures before the newest text, where they are seen best.
+func show(images []provider.Image, m *sdk.MessageParam) {
+	last := len(m.Content) - 1
+	text := m.Content[last]
+	m.Content = m.Content[:last]
+	for _, i := range images {
+		m.Content = append(m.Content, sdk.NewImageBlockBase64(i.Type, i.Base64))
+	}
+	m.Content = append(m.Content, text)
 }
 
 func wireTool(t provider.Tool) *sdk.ToolParam {

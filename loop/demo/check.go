@@ -129,6 +129,9 @@ func (c *checker) next(m Message) string {
 	if m.Role != "tool" && m.ToolCallID != "" {
 		return "only a result has a tool_call_id"
 	}
+	if m.Role != "user" && len(m.Images()) > 0 {
+		return "only a user message has pictures"
+	}
 	var problem string
 	switch m.Role {
 	case "system", "developer":

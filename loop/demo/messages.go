@@ -98,7 +98,14 @@ type block struct {
 	Thinking     *string         `json:"thinking,omitempty"`
 	Signature    string          `json:"signature,omitempty"`
 	Data         string          `json:"data,omitempty"`
+	Source       *imageSource    `json:"source,omitempty"`
 	CacheControl *cacheControl   `json:"cache_control,omitempty"`
+}
+
+type imageSource struct {
+	Type      string `json:"type"`
+	MediaType string `json:"media_type"`
+	Data      string `json:"data"`
 }
 
 // blocks are the pieces of some content, which may be a mere string.
@@ -124,7 +131,7 @@ func (b blocks) content() *Content {
 	var c Content
 	for _, one := range b {
 		if one.Text != nil {
-			c += Content(*one.Text)
+			c.Text += *one.Text
 		}
 	}
 	return &c
@@ -246,24 +253,28 @@ func (p messages) read(m messagesMessage, req *Request) error {
 }
 
 func readUser(content blocks, req *Request) error {
-	said := ""
+	var said Content
 	for _, b := range content {
 		if err := b.check(); err != nil {
 			return err
 		}
 		switch {
 		case b.Type == "text":
-			said += *b.Text
+			said.Text += *b.Text
+		case b.Type == "image" && b.Source != nil && b.Source.Type == "base64":
+			if err := said.lookAt(b.Source.MediaType, b.Source.Data); err != nil {
+				return err
+			}
 		case b.Type != "tool_result":
 			return badRequest("%s blocks can not be in user messages", b.Type)
-		case said != "":
+		case said.Text != "" || said.Images != nil:
 			return badRequest("`tool_result` blocks must come first in a message")
 		default:
 			req.Messages = append(req.Messages, Message{Role: "tool", ToolCallID: b.ToolUseID, Content: b.Content.content()})
 		}
 	}
-	if said != "" {
-		req.Messages = append(req.Messages, text("user", said))
+	if said.Text != "" || said.Images != nil {
+		req.Messages = append(req.Messages, Message{Role: "user", Content: &said})
 	}
 	return nil
 }

@@ -54,38 +54,20 @@ type Message struct {
 	ReasoningDetails []json.RawMessage `json:"reasoning_details"`
 }
 
-// Content is a text, sent as a string or in parts.
-type Content string
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (c *Content) UnmarshalJSON(raw []byte) error {
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		*c = Content(s)
-		return nil
-	}
-	var parts []struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
-	}
-	if err := json.Unmarshal(raw, &parts); err != nil {
-		return errors.New("content must be a string or a list of parts")
-	}
-	for _, p := range parts {
-		if p.Type != "text" {
-			return errors.New("this model reads only parts of type text")
-		}
-		*c += Content(p.Text)
-	}
-	return nil
-}
-
 // Text returns the content, "" if there is none.
 func (m Message) Text() string {
 	if m.Content == nil {
 		return ""
 	}
-	return string(*m.Content)
+	return m.Content.Text
+}
+
+// Images returns the pictures of a message.
+func (m Message) Images() []Image {
+	if m.Content == nil {
+		return nil
+	}
+	return m.Content.Images
 }
 
 // ToolCall is a call that the model made before.

@@ -122,8 +122,7 @@ func chatChoice(raw json.RawMessage) json.RawMessage {
 }
 
 func text(role, content string) Message {
-	c := Content(content)
-	return Message{Role: role, Content: &c}
+	return Message{Role: role, Content: &Content{Text: content}}
 }
 
 // readInput reads the items and appends them to the request as messages.
@@ -196,7 +195,7 @@ func (r *inputReader) read(item responsesItem) error {
 		if err != nil {
 			return err
 		}
-		r.req.Messages = append(r.req.Messages, text(item.Role, content))
+		r.req.Messages = append(r.req.Messages, Message{Role: item.Role, Content: &content})
 	case "function_call_output":
 		r.req.Messages = append(r.req.Messages, Message{Role: "tool", ToolCallID: item.CallID, Content: item.Output})
 	default:
@@ -220,37 +219,46 @@ func (r *inputReader) say(kind string, item responsesItem) error {
 		return nil
 	}
 	content, err := readParts(item)
-	c := Content(r.assistant.Text() + content)
-	r.assistant.Content = &c
+	if r.assistant.Content == nil {
+		r.assistant.Content = &Content{}
+	}
+	r.assistant.Content.add(content)
 	return err
 }
 
 // readParts reads the content of a message.
-func readParts(item responsesItem) (string, error) {
-	var s string
-	if json.Unmarshal(item.Content, &s) == nil {
-		return s, nil
+func readParts(item responsesItem) (c Content, err error) {
+	if json.Unmarshal(item.Content, &c.Text) == nil {
+		return c, nil
 	}
 	var parts []struct {
 		Type        string            `json:"type"`
 		Text        string            `json:"text"`
+		ImageURL    string            `json:"image_url"`
+		Detail      string            `json:"detail"`
 		Annotations []json.RawMessage `json:"annotations"`
 		Logprobs    []json.RawMessage `json:"logprobs"`
 	}
 	if err := strictly(item.Content, &parts); err != nil {
-		return "", err
+		return c, err
 	}
 	want := "input_text"
 	if item.Role == "assistant" {
 		want = "output_text"
 	}
 	for _, part := range parts {
-		if part.Type != want {
-			return "", badRequest("Invalid value: '%s'. Supported values are: '%s'.", part.Type, want)
+		if part.Type == "input_image" && item.Role == "user" {
+			if err := c.look(part.ImageURL); err != nil {
+				return c, err
+			}
+			continue
 		}
-		s += part.Text
+		if part.Type != want {
+			return c, badRequest("Invalid value: '%s'. Supported values are: '%s'.", part.Type, want)
+		}
+		c.Text += part.Text
 	}
-	return s, nil
+	return c, nil
 }
 
 // checkReasoning checks reasoning that comes back.

@@ -1,6 +1,7 @@
 package modeltest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"github.com/talaria-agent/talaria/loop"
 	"github.com/talaria-agent/talaria/loop/demo"
 	"github.com/talaria-agent/talaria/sessions"
+	"github.com/talaria-agent/talaria/tools"
 )
 
 // Connection is how a model under test reaches its server.
@@ -41,6 +43,7 @@ func Run(t *testing.T, open Open) {
 		{"Reasoning", s.reasoning},
 		{"LostReasoning", s.lostReasoning},
 		{"Request", s.request},
+		{"Images", s.images},
 		{"Cache", s.cache},
 		{"Ledgers", s.ledgers},
 		{"Failures", s.failures},
@@ -223,6 +226,36 @@ func (s suite) request(t *testing.T) {
 		}
 	})
 }
+
+// images checks that pictures go with the newest message, before its text, and with no other.
+func (s suite) images(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, server := s.model(t, demo.Options{}, func(demo.Request) demo.Response { return demo.Say("A dot.") })
+		req := greeting()
+		req.Hint, req.Images = "It is noon.", []tools.Image{{Type: "image/png", Data: dot}, {Type: "image/png", Data: dot}}
+		must(t, m, req)
+		for _, got := range server.Requests() {
+			last := got.Messages[len(got.Messages)-1]
+			if seen := last.Images(); len(seen) != 2 || seen[0].Type != "image/png" || !bytes.Equal(seen[1].Data, dot) {
+				t.Errorf("the pictures are %v", seen)
+			}
+			if said, _ := got.LastUser(); said != "Hello <you> & all" || !strings.Contains(last.Text(), "It is noon.") {
+				t.Errorf("it says %q, %q", said, last.Text())
+			}
+		}
+		if refused := server.Refused(); len(refused) > 0 {
+			t.Error(refused)
+		}
+		req.Messages = append(req.Messages, sessions.Message{Role: sessions.RoleAssistant, Text: "Hi"})
+		if _, err := m.Call(t.Context(), req, nil); loop.ModelClass(err) != loop.ModelBadRequest {
+			t.Errorf("a picture that the assistant would show: %v", err)
+		}
+	})
+}
+
+// dot is a picture of one pixel.
+var dot = []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x00\x00\x00\x00:~\x9bU" +
+	"\x00\x00\x00\nIDATx\x9cc`\x00\x00\x00\x02\x00\x01H\xaf\xa4q\x00\x00\x00\x00IEND\xaeB`\x82")
 
 // cache checks that a long task is read from the provider's cache: the beginning of a prompt does not change, and the
 // cache is told to keep it where it has to be told.

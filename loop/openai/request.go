@@ -44,7 +44,20 @@ func (m completions) request(c provider.Conversation) chat.ChatCompletionRequest
 		}
 		out.Messages = append(out.Messages, wire)
 	}
+	if last := len(out.Messages) - 1; len(c.Images) > 0 {
+		out.Messages[last].MultiContent = chatParts(c.Images, out.Messages[last].Content)
+		out.Messages[last].Content = ""
+	}
 	return out
+}
+
+func chatParts(images []provider.Image, text string) (parts []chat.ChatMessagePart) {
+	for _, i := range images {
+		parts = append(parts, chat.ChatMessagePart{
+			Type: chat.ChatMessagePartTypeImageURL, ImageURL: &chat.ChatMessageImageURL{URL: i.URL()},
+		})
+	}
+	return append(parts, chat.ChatMessagePart{Type: chat.ChatMessagePartTypeText, Text: text})
 }
 
 // reasons tells which of OpenAI's models reason. They take the output limit of a chat completion under its newer name

@@ -79,7 +79,21 @@ func (m responsesMode) request(c provider.Conversation) responses.ResponseNewPar
 	for _, message := range c.Noted() {
 		out.Input.OfInputItemList = append(out.Input.OfInputItemList, wireItems(message)...)
 	}
+	if last := len(out.Input.OfInputItemList) - 1; len(c.Images) > 0 {
+		m := out.Input.OfInputItemList[last].OfMessage
+		m.Content.OfInputItemContentList = inputParts(c.Images, m.Content.OfString.Value)
+		m.Content.OfString = param.Opt[string]{}
+	}
 	return out
+}
+
+func inputParts(images []provider.Image, text string) (parts responses.ResponseInputMessageContentListParam) {
+	for _, i := range images {
+		part := responses.ResponseInputContentParamOfInputImage(responses.ResponseInputImageDetailAuto)
+		part.OfInputImage.ImageURL = param.NewOpt(i.URL())
+		parts = append(parts, part)
+	}
+	return append(parts, responses.ResponseInputContentParamOfInputText(text))
 }
 
 // wireTool declares a function whose schema stays as it is: without strict, no field is made required.

@@ -1,7 +1,9 @@
 package provider
 
 import (
+	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/talaria-agent/talaria/loop"
 	"github.com/talaria-agent/talaria/sessions"
+	"github.com/talaria-agent/talaria/tools"
 )
 
 // What stands where a message would be empty, which providers refuse.
@@ -25,9 +28,16 @@ type Conversation struct {
 	Tools     []Tool
 	NoTools   bool               // the model may not call any of them now
 	Messages  []sessions.Message // may be shared: not to be changed
+	Images    []Image            // for this call only, before the text of the newest message, which is a user's
 	Note      string             // for this call only, to stand after everything else; empty = none
 	MaxOutput int                // tokens, 0 = the provider's default
 }
+
+// Image is a picture.
+type Image struct{ Type, Base64 string }
+
+// URL returns the picture as a data URL.
+func (i Image) URL() string { return "data:" + i.Type + ";base64," + i.Base64 }
 
 // Tool is a declared tool. It is as loop.Declare writes it, in no provider's format.
 type Tool struct {
@@ -52,7 +62,18 @@ func prepare(req loop.Request, provider string) (Conversation, error) {
 	for _, m := range req.Messages {
 		c.Messages = append(c.Messages, fit(m, provider, &ids))
 	}
-	return c, nil
+	return c, c.show(req.Images)
+}
+
+// show adds pictures.
+func (c *Conversation) show(all []tools.Image) error {
+	if last := len(c.Messages) - 1; len(all) > 0 && (last < 0 || c.Messages[last].Role != sessions.RoleUser) {
+		return errors.New("pictures belong to a user's message")
+	}
+	for _, i := range all {
+		c.Images = append(c.Images, Image{i.Type, base64.StdEncoding.EncodeToString(i.Data)})
+	}
+	return nil
 }
 
 func fit(m sessions.Message, provider string, ids *callIDs) sessions.Message {
