@@ -97,10 +97,10 @@ func (b *bubble) observe(e loop.Event) {
 	}
 }
 
-// finish closes the bubble with a summary. A parked turn goes on after a restart, in the same message.
-func (b *bubble) finish(o loop.Outcome, parked bool) {
+// finish closes the bubble with a summary. A turn that was left open goes on later, in the same message.
+func (b *bubble) finish(o loop.Outcome, left bool) {
 	b.mu.Lock()
-	if parked {
+	if left {
 		b.end = "⏸ Interrupted by a restart; I will go on from here."
 	} else {
 		b.end = b.state.summary(o, time.Now())

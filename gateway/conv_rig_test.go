@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -57,6 +58,7 @@ type rig struct {
 
 	server  *http.Server
 	cancel  context.CancelFunc
+	mortal  *mortal // the store as the running gateway sees it
 	running chan error
 	threads map[string]string // place -> thread id
 	notes   []<-chan string
@@ -286,8 +288,9 @@ func (r *rig) start() {
 	if r.ask {
 		runner.Policy = tools.AskByRisk{tools.Executes}
 	}
+	r.mortal = &mortal{Store: r.store}
 	g, err := gateway.New(r.cfg, gateway.Parts{
-		Store: r.store, Adapters: []platforms.Adapter{adapter}, Tools: r.tools, Missing: r.missing, Notes: r.notebook, Log: log, Compressor: before, Runner: runner,
+		Store: r.mortal, Adapters: []platforms.Adapter{adapter}, Tools: r.tools, Missing: r.missing, Notes: r.notebook, Log: log, Compressor: before, Runner: runner,
 	})
 	if err != nil {
 		r.t.Fatal(err)
@@ -307,6 +310,25 @@ func (r *rig) stop() {
 		r.t.Errorf("the gateway ended with: %v", err)
 	}
 	r.cancel = nil
+}
+
+// crash ends the gateway so that it writes nothing down any more.
+func (r *rig) crash() {
+	r.mortal.dead.Store(true)
+	r.stop()
+}
+
+// mortal is a store that takes nothing any more once its process is dead.
+type mortal struct {
+	sessions.Store
+	dead atomic.Bool
+}
+
+func (m *mortal) Commit(ctx context.Context, c sessions.Commit) (sessions.Revision, error) {
+	if m.dead.Load() {
+		return 0, errors.New("the process is dead")
+	}
+	return m.Store.Commit(ctx, c)
 }
 
 // settle lets a moment of virtual time pass, so that everything that is under way has happened.

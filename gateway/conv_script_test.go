@@ -41,6 +41,7 @@ const patience = 3 * time.Minute
 //	prompt: TEXT             the system prompt of the last model call contains it; noprompt: it does not
 //	stop, start              the same in two steps
 //	forget                   Slack gives up delivering what it has not delivered yet
+//	crash                    the gateway ends without writing anything down any more, and starts again
 //	restart                  the gateway stops, and starts again over the same store
 func (r *rig) run(script string) {
 	r.t.Helper()
@@ -146,6 +147,10 @@ func (r *rig) step(line string) error {
 		n, err := strconv.Atoi(arg(1))
 		r.world.stage.Faults().Events.Duplicate(n)
 		return err
+	case "crash":
+		r.crash()
+		r.start()
+		return nil
 	case "restart":
 		r.stop()
 		r.start()

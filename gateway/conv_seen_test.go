@@ -107,6 +107,12 @@ func describeEntry(e sessions.Entry) string {
 		return line("result "+string(e.Outcome), e.Message.Text)
 	case sessions.TurnEnded:
 		return line("end", e.Reason)
+	case sessions.Steered:
+		return line("steered", e.Message.Text)
+	case sessions.SettingChanged:
+		return line("set", e.Name+" "+e.Value)
+	case sessions.DeliveryFailed:
+		return line("undelivered", e.Reason)
 	case sessions.TurnResumed:
 		return line("resumed", "")
 	case sessions.Compaction:

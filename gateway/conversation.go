@@ -120,6 +120,7 @@ func (c *conversation) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	within := c.torn
 	c.log, c.queue, c.after, c.torn = log, nil, nil, false
 	open := log.snapshot().Turn
 	var claimed, waiting []*input
@@ -137,7 +138,7 @@ func (c *conversation) load(ctx context.Context) error {
 		}
 	}
 	if open != nil {
-		c.resume(ctx, open, amended(claimed))
+		c.resume(ctx, open, amended(claimed), within)
 	}
 	for _, in := range waiting {
 		c.take(ctx, in)
@@ -202,8 +203,8 @@ func (c *conversation) mayStop(o platforms.Origin) bool {
 	return o.Sender.ID == c.turn.requester || c.g.cfg.Access.Admin(o.Address.Platform, o.Sender.ID)
 }
 
-// resume goes on with a turn that an earlier process left open. One whose starter may not be here any more is closed.
-func (c *conversation) resume(ctx context.Context, open *sessions.Turn, claimed []*input) {
+// resume goes on with a turn that an earlier process, or this one (within), left open. One whose starter may not be here any more is closed.
+func (c *conversation) resume(ctx context.Context, open *sessions.Turn, claimed []*input, within bool) {
 	if len(claimed) == 0 {
 		c.g.log.Error("an open turn has no message to answer; closing it", "conversation", c.key, "task", open.ID)
 		if err := c.abandon(ctx, open); err != nil {
@@ -212,6 +213,7 @@ func (c *conversation) resume(ctx context.Context, open *sessions.Turn, claimed 
 		return
 	}
 	t := newTurn(ctx, c, claimed, open)
+	t.within = within
 	if d := c.g.admit(claimed[0].origin()); !d.Admitted {
 		t.cancel(loop.ErrStopped)
 	}

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,15 +32,14 @@ func (g *Gateway) edited(ctx context.Context, e *platforms.MessageEdited) error 
 
 // deleted admits the removal of a message that has no outcome yet; nothing is stored about any other.
 func (g *Gateway) deleted(ctx context.Context, d *platforms.MessageDeleted) error {
-	for item, err := range g.store.Pending(ctx) {
-		if err != nil {
-			return err
-		}
-		if item.ID == sessions.ItemID(d.Original) {
-			return g.accept(ctx, item.Key, d.NativeID(), input{Deleted: d})
-		}
+	item, err := g.store.Item(ctx, sessions.ItemID(d.Original))
+	if errors.Is(err, sessions.ErrState) {
+		return nil
 	}
-	return nil
+	if err != nil {
+		return err
+	}
+	return g.accept(ctx, item.Key, d.NativeID(), input{Deleted: d})
 }
 
 // redo admits the wish to have a changed message answered.

@@ -21,6 +21,7 @@ type turn struct {
 	id        string
 	inputs    []*input
 	resumed   bool
+	within    bool // resumed, and left by this process
 	requester string
 	started   time.Time
 	address   platforms.Address
@@ -150,10 +151,10 @@ func (t *turn) loop() turnEnd {
 	}
 	journal := &turnJournal{t: t}
 	outcome := g.runner.Run(t.ctx, loop.Turn{
-		ID: t.id, Journal: journal, Tools: g.parts.Tools, Resumed: t.resumed, Observe: t.bubble.observe,
+		ID: t.id, Journal: journal, Tools: g.parts.Tools, Resumed: t.resumed, Within: t.within, Observe: t.bubble.observe,
 		Scope: t.scope(work),
 	})
-	t.bubble.finish(outcome, !journal.ended && journal.err == nil)
+	t.bubble.finish(outcome, !journal.ended)
 	return turnEnd{outcome: outcome, err: journal.err}
 }
 

@@ -153,7 +153,7 @@ func (c *Compressor) compress(ctx context.Context, s *sessions.Session, aim Aim,
 func carry(s *sessions.Session) sessions.Compaction {
 	return sessions.Compaction{
 		Prompt: s.Prompt, Segment: s.ID, Started: s.Started, Count: s.Compactions, Ineffective: s.Ineffective,
-		Todos: s.Todos, Notes: s.Notes, Approvals: s.Approvals, At: time.Now(),
+		Todos: s.Todos, Notes: s.Notes, Approvals: s.Approvals, Settings: s.Settings, Undelivered: s.Undelivered, At: time.Now(),
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 
 // Event is what a turn tells its observer. The set is closed. Order: RoundStarted, then TextDelta any number of times,
 // then Replied, after which a Nudged begins another round; then for each tool call CallStarted and CallEnded, where parallel calls interleave, a call that waits
-// for a person has AwaitingApproval and ApprovalOver before its CallStarted; Retrying, FellBack, Compacted and Ended as they
+// for a person has AwaitingApproval and ApprovalOver before its CallStarted; Retrying, FellBack, Compacted and TakenIn as they
 // happen; Ended is last, exactly once, but for a turn that did not end (see Outcome). A call that never runs has its
 // CallEnded without a CallStarted.
 type Event interface{ event() }
@@ -80,6 +80,9 @@ type SubAgent struct {
 	Event  Event
 }
 
+// TakenIn: what people said meanwhile was committed; the next model call sees it.
+type TakenIn struct{ Text string }
+
 // FellBack: a model was given up for this turn, and the next one of the chain is asked.
 type FellBack struct {
 	Class    ErrorClass // what made it give up the one before
@@ -107,6 +110,7 @@ func (CallEnded) event()        {}
 func (Retrying) event()         {}
 func (Changed) event()          {}
 func (SubAgent) event()         {}
+func (TakenIn) event()          {}
 func (FellBack) event()         {}
 func (Compacted) event()        {}
 func (Ended) event()            {}

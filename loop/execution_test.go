@@ -269,7 +269,7 @@ func TestPark(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(5*time.Second, func() { cancel(loop.ErrParked) })
 		o, _ := parked(t, ctx, j, reg, sleeps("1s", "1h", "1s"))
-		if o.Reason != "" || !errors.Is(o.Err, loop.ErrParked) || j.ended != nil || len(j.s.Turn.Open) != 2 {
+		if o.Reason != "" || !errors.Is(o.Err, loop.ErrParked) || j.ended != nil || len(j.s.Turn.Open) != 2 || !j.s.Turn.Parked {
 			t.Fatalf("outcome: %+v, open: %v", o, j.s.Turn)
 		}
 

@@ -34,6 +34,9 @@ func sentence(o Outcome) string {
 		return "The model returned an empty answer twice. Please send your message again."
 	case EndModelFailed:
 		return modelFailure(ModelClass(o.Err))
+	case EndCrashed:
+		return "The program crashed three times while I was working on this, so I gave it up: the request itself may be the " +
+			"cause. The details are in the log. Please try it in another way, or in smaller steps."
 	case EndInternal:
 		return "Something went wrong inside the program, and this request could not be finished. " +
 			"The details are in the log. Please send your message again."

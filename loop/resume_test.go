@@ -82,11 +82,17 @@ func TestResumeBehindTheAnswer(t *testing.T) {
 
 func TestTurnThatIsCutOffAgainAndAgainIsClosed(t *testing.T) {
 	j := crashed(t)
-	for range 3 {
+	for range 2 { // the crash that this start comes after is the third
 		j.must(sessions.TurnResumed{Turn: "t1"})
+		j.must(sessions.TurnParked{Turn: "t1"}, sessions.TurnResumed{Turn: "t1"}) // a restart on purpose is none
 	}
-	if o := resume(t, j, loop.Limits{}); o.Reason != loop.EndInternal || j.ended == nil {
+	if o := resume(t, j, loop.Limits{}); o.Reason != loop.EndCrashed || j.ended == nil {
 		t.Errorf("outcome: %+v", o)
+	}
+	j = crashed(t)
+	j.must(sessions.TurnResumed{Turn: "t1"})
+	if o := resume(t, j, loop.Limits{}, modeltest.Text("done")); o.Reason != loop.EndAnswered {
+		t.Errorf("outcome after two crashes: %+v", o)
 	}
 }
 

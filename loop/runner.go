@@ -32,6 +32,7 @@ const (
 	EndEmpty       EndReason = "empty reply"
 	EndModelFailed EndReason = "model failed"
 	EndInternal    EndReason = "internal error"
+	EndCrashed     EndReason = "crashed too often"
 )
 
 // The causes with which a turn's context is cancelled.
@@ -123,8 +124,13 @@ type Turn struct {
 	Journal Journal
 	Scope   tools.Scope
 	Tools   *tools.Registry
-	Resumed bool        // it goes on after the process died in it
+	Resumed bool        // it goes on after the process died in it, or left it
+	Within  bool        // it was left by this process
 	Observe func(Event) // called synchronously; must not block; nil = nobody
+	// Steer returns what people have said to the turn since it was called last, false if nothing. It is called between
+	// two steps, once the results of the tools are in and before the next model call; what it returned is committed
+	// before it is called again. nil = nobody can.
+	Steer func() (sessions.Steered, bool)
 }
 
 // Runner runs turns. Its fields do not change after the first Run; it may run any number of turns at once, one a

@@ -61,12 +61,37 @@ func (t *turn) resultEntry(call, text string, outcome sessions.Outcome) sessions
 
 // commitResumed writes that the turn goes on after a crash, and closes the calls that were open then.
 func (t *turn) commitResumed(ctx context.Context) error {
-	entries := []sessions.Entry{sessions.TurnResumed{Turn: t.ID, At: time.Now()}}
+	entries := []sessions.Entry{sessions.TurnResumed{Turn: t.ID, Within: t.Within, At: time.Now()}}
 	for _, c := range t.Journal.Session().Turn.Open {
 		t.log.Info("outcome of call unknown after restart", "call", c.ID, "tool", c.Name)
 		entries = append(entries, t.resultEntry(c.ID, unknownAfterRestart, sessions.OutcomeUnknown))
 	}
 	return t.Journal.Append(context.WithoutCancel(ctx), entries...)
+}
+
+// steer writes down what people have said since the last step, so that the next model call sees it.
+func (t *turn) steer(ctx context.Context) error {
+	if t.Steer == nil {
+		return nil
+	}
+	e, ok := t.Steer()
+	if !ok {
+		return nil
+	}
+	if err := t.Journal.Append(context.WithoutCancel(ctx), e); err != nil {
+		return err
+	}
+	t.spend(budget{tokens: t.ratio.apply(estimate(e.Message))})
+	t.emit(TakenIn{Text: e.Message.Text})
+	return nil
+}
+
+// commitParked writes that the turn is left open on purpose. If that cannot be written, going on with it counts as after
+// a crash.
+func (t *turn) commitParked(ctx context.Context) {
+	if err := t.Journal.Append(context.WithoutCancel(ctx), sessions.TurnParked{Turn: t.ID, At: time.Now()}); err != nil {
+		t.log.Warn("that the turn is parked could not be written down", "err", err)
+	}
 }
 
 // commitCompaction replaces the ledger by a shorter one.
@@ -90,6 +115,9 @@ func (t *turn) commitFlattened(ctx context.Context) error {
 func (t *turn) finish(ctx context.Context) Outcome {
 	t.settle(ctx)
 	if t.left != nil {
+		if t.left == ErrParked {
+			t.commitParked(ctx)
+		}
 		t.log.Info("turn left open", "why", t.left, "rounds", t.budget.rounds)
 		return Outcome{Err: t.left, Usage: t.usage, Rounds: t.budget.rounds, Calls: t.budget.calls}
 	}

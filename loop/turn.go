@@ -13,7 +13,7 @@ import (
 
 const (
 	graceTime  = 2 * time.Minute // for the one call that sums up after an end condition
-	maxResumes = 3               // a turn that was cut off more often is closed: it may be what kills the process
+	maxCrashes = 3               // after so many a turn is closed: it may be what kills the process
 )
 
 // turn is the scheduling layer: the state of one running turn. It belongs to the goroutine that called Run.
@@ -156,8 +156,8 @@ func (t *turn) idle(ctx context.Context) signal {
 	case last.Role == sessions.RoleAssistant && len(last.ToolCalls) == 0:
 		t.outcome = Outcome{Reason: EndAnswered, Text: last.Text}
 		return wasDone
-	case s.Turn.Resumed > maxResumes:
-		t.outcome = Outcome{Reason: EndInternal, Err: fmt.Errorf("the turn was restarted %d times", s.Turn.Resumed)}
+	case s.Turn.Resumed >= maxCrashes:
+		t.outcome = Outcome{Reason: EndCrashed, Err: fmt.Errorf("the process crashed %d times in this turn", s.Turn.Resumed)}
 		return wasDone
 	case last.Role == sessions.RoleTool:
 		return observed
@@ -254,6 +254,9 @@ func (t *turn) observe(ctx context.Context) signal {
 			t.log.Info("end condition", "reason", c.reason, "used", c.used, "limit", c.limit)
 			return exhausted
 		}
+	}
+	if err := t.steer(ctx); err != nil {
+		return t.leave(err)
 	}
 	return goOn
 }

@@ -22,10 +22,25 @@ type TurnStarted struct {
 	At        time.Time `json:"at"`
 }
 
-// TurnResumed says that a turn goes on after the process died in it.
+// TurnResumed says that a turn goes on after the process died in it or parked it, or could not write to the log.
 type TurnResumed struct {
+	Turn   string    `json:"turn"`
+	Within bool      `json:"within,omitempty"` // the process that left it goes on with it, so that it did not die
+	At     time.Time `json:"at"`
+}
+
+// TurnParked says that the process has left an open turn on purpose, so that going on with it is not counted as after a
+// crash.
+type TurnParked struct {
 	Turn string    `json:"turn"`
 	At   time.Time `json:"at"`
+}
+
+// Steered is what people said while a turn ran, as the model sees it from its next step on. It claims the inbox items.
+type Steered struct {
+	Turn    string   `json:"turn"`
+	Inputs  []ItemID `json:"inputs"`
+	Message Message  `json:"message"`
 }
 
 // UserMessage is what a person said, as the model sees it.
@@ -100,6 +115,9 @@ type Compaction struct {
 	Notes []NotesChanged `json:"notes,omitempty"`
 
 	Approvals []Approved `json:"approvals,omitempty"`
+
+	Settings    []SettingChanged `json:"settings,omitempty"`
+	Undelivered *DeliveryFailed  `json:"undelivered,omitempty"`
 }
 
 // Reset begins a new session: the ledger is empty again. It never stands inside a turn.
@@ -107,7 +125,15 @@ type Reset struct {
 	By string    `json:"by"` // stable id of the person
 	At time.Time `json:"at"`
 	// Approvals are the permissions that were given for good.
-	Approvals []Approved `json:"approvals,omitempty"`
+	Approvals []Approved       `json:"approvals,omitempty"`
+	Settings  []SettingChanged `json:"settings,omitempty"`
+}
+
+// DeliveryFailed records that a part of an answer will never reach its chat.
+type DeliveryFailed struct {
+	Row    RowID     `json:"row"`
+	Reason string    `json:"reason"` // for people
+	At     time.Time `json:"at"`
 }
 
 // BubbleShown records the platform's id of a turn's progress message, so that it can be found again.
@@ -118,6 +144,8 @@ type BubbleShown struct {
 
 func (TurnStarted) kind() string      { return "turn_started" }
 func (TurnResumed) kind() string      { return "turn_resumed" }
+func (TurnParked) kind() string       { return "turn_parked" }
+func (Steered) kind() string          { return "steered" }
 func (UserMessage) kind() string      { return "user_message" }
 func (AssistantMessage) kind() string { return "assistant_message" }
 func (ToolResult) kind() string       { return "tool_result" }
@@ -126,6 +154,7 @@ func (PromptBuilt) kind() string      { return "prompt_built" }
 func (Compaction) kind() string       { return "compaction" }
 func (Reset) kind() string            { return "reset" }
 func (BubbleShown) kind() string      { return "bubble_shown" }
+func (DeliveryFailed) kind() string   { return "delivery_failed" }
 
 // entryJSON is an entry in the log: its kind and its fields.
 type entryJSON struct {
@@ -150,6 +179,10 @@ func decodeEntry(j entryJSON) (Entry, error) {
 		return decodeAs[TurnStarted](j)
 	case "turn_resumed":
 		return decodeAs[TurnResumed](j)
+	case "turn_parked":
+		return decodeAs[TurnParked](j)
+	case "steered":
+		return decodeAs[Steered](j)
 	case "user_message":
 		return decodeAs[UserMessage](j)
 	case "assistant_message":
@@ -176,6 +209,10 @@ func decodeEntry(j entryJSON) (Entry, error) {
 		return decodeAs[Revoked](j)
 	case "delegated":
 		return decodeAs[Delegated](j)
+	case "setting_changed":
+		return decodeAs[SettingChanged](j)
+	case "delivery_failed":
+		return decodeAs[DeliveryFailed](j)
 	}
 	return nil, fmt.Errorf("decode entry: unknown kind %q (written by a newer version?)", j.Kind)
 }

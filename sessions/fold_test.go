@@ -69,12 +69,12 @@ func (w *writer) commit() {
 
 // entry adds one thing that may happen now.
 func (w *writer) entry() {
-	choices := []func(){w.prompt, w.notes, w.approved, w.revoked}
+	choices := []func(){w.prompt, w.notes, w.approved, w.revoked, w.setting, w.undelivered}
 	switch {
 	case w.turn == "":
 		choices = append(choices, w.begin, w.begin, w.reset, w.compact)
 	case len(w.open) > 0:
-		choices = append(choices, w.result, w.result, w.resume, w.bubble, w.todo, w.delegated)
+		choices = append(choices, w.result, w.result, w.resume, w.park, w.bubble, w.todo, w.delegated)
 	default:
 		choices = append(choices, w.reply, w.reply, w.steer, w.end, w.compact, w.bubble)
 	}
@@ -84,17 +84,23 @@ func (w *writer) entry() {
 func (w *writer) add(e Entry) { w.now.Entries = append(w.now.Entries, e) }
 
 func (w *writer) begin() {
-	if _, items := w.now.Claims(); items != nil {
-		w.commit() // a record starts at most one turn
-	}
+	w.claim()
 	w.turns++
 	w.turn = fmt.Sprintf("t%d", w.turns)
 	w.add(TurnStarted{Turn: w.turn, Inputs: []ItemID{ItemID(w.turn)}, Requester: "U1", At: noon})
-	w.steer()
+	w.add(UserMessage{Turn: w.turn, Message: Message{Role: RoleUser, Text: "go"}})
+}
+
+// claim makes sure that the record claims nothing yet.
+func (w *writer) claim() {
+	if _, items := w.now.Claims(); items != nil {
+		w.commit()
+	}
 }
 
 func (w *writer) steer() {
-	w.add(UserMessage{Turn: w.turn, Message: Message{Role: RoleUser, Text: "go"}})
+	w.claim()
+	w.add(Steered{Turn: w.turn, Inputs: []ItemID{ItemID(fmt.Sprint("s", len(w.records)))}, Message: Message{Role: RoleUser, Text: "rather so"}})
 }
 
 func (w *writer) reply() {
@@ -119,7 +125,10 @@ func (w *writer) end() {
 	w.turn = ""
 }
 
-func (w *writer) resume() { w.add(TurnResumed{Turn: w.turn, At: noon}) }
+func (w *writer) resume() {
+	w.add(TurnResumed{Turn: w.turn, Within: rapid.Bool().Draw(w.t, "within"), At: noon})
+}
+func (w *writer) park()   { w.add(TurnParked{Turn: w.turn, At: noon}) }
 func (w *writer) bubble() { w.add(BubbleShown{Turn: w.turn, MessageID: "m"}) }
 func (w *writer) prompt() { w.add(PromptBuilt{System: fmt.Sprint(len(w.records))}) }
 func (w *writer) todo() {
@@ -144,10 +153,20 @@ func (w *writer) revoked() {
 	w.add(Revoked{Rule: rapid.SampledFrom([]string{"r", "s"}).Draw(w.t, "rule"), For: "U1", At: noon})
 }
 
-// reset keeps what was allowed for good, as the program that writes resets does.
+func (w *writer) setting() {
+	name := rapid.SampledFrom([]string{"busy", "model"}).Draw(w.t, "name")
+	w.add(SettingChanged{Name: name, Value: rapid.SampledFrom([]string{"", "a", "b"}).Draw(w.t, "value"), By: "U1", At: noon})
+}
+
+func (w *writer) undelivered() {
+	w.add(DeliveryFailed{Row: "r", Reason: fmt.Sprint(len(w.records)), At: noon})
+}
+
+// reset keeps what was allowed for good and what was set, as the program that writes resets does.
 func (w *writer) reset() {
 	w.commit()
-	w.add(Reset{By: "U1", At: noon, Approvals: fold(w.t, w.records).Forever()})
+	before := fold(w.t, w.records)
+	w.add(Reset{By: "U1", At: noon, Approvals: before.Forever(), Settings: before.Settings})
 }
 
 // compact carries over what a fold of all that was written so far says, as the program that writes compactions does.
@@ -160,7 +179,7 @@ func (w *writer) compact() {
 	c := Compaction{
 		Messages: []Message{{Role: RoleUser, Text: "in short"}}, Prompt: s.Prompt, Turn: s.Turn, Segment: s.ID,
 		Started: s.Started, Before: 2, After: 1, Count: s.Compactions + 1, Ineffective: s.Ineffective, At: noon,
-		Todos: s.Todos, Notes: s.Notes, Approvals: s.Approvals,
+		Todos: s.Todos, Notes: s.Notes, Approvals: s.Approvals, Settings: s.Settings, Undelivered: s.Undelivered,
 	}
 	if c.Turn != nil {
 		c.Turn.From = 0

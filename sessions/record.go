@@ -102,11 +102,14 @@ func (r Record) lastBase() int {
 	return -1
 }
 
-// Claims returns the items that the record's turn claims, and the turn. A record starts at most one turn.
+// Claims returns the items that the record's turn claims, and the turn. A record claims at most once.
 func (r Record) Claims() (turn string, items []ItemID) {
 	for _, e := range r.Entries {
-		if s, ok := e.(TurnStarted); ok {
-			return s.Turn, s.Inputs
+		switch e := e.(type) {
+		case TurnStarted:
+			return e.Turn, e.Inputs
+		case Steered:
+			return e.Turn, e.Inputs
 		}
 	}
 	return "", nil

@@ -21,14 +21,16 @@ func everyEntry() []Entry {
 	prompt := PromptBuilt{System: "be <kind>\n", Tools: []byte(`[ {"name": "<x>"} ]`)}
 	turn := Turn{
 		ID: "t1", Inputs: []ItemID{"i1"}, Requester: "U1", Started: at, Rounds: 2, Calls: 3, Resumed: 1, Usage: usage,
-		Open: []ToolCall{call}, Bubble: "m1", From: 1, Delegated: Spent{Rounds: 1, Calls: 2, Tokens: 3, Usage: usage},
+		Open: []ToolCall{call}, Bubble: "m1", From: 1, Parked: true, Delegated: Spent{Rounds: 1, Calls: 2, Tokens: 3, Usage: usage},
 	}
 	todos := []Todo{{ID: "1", Content: "look", Status: TodoInProgress}}
 	notes := NotesChanged{Turn: "t1", Owner: "telegram/7/dm/1/1", Target: "memory", Content: "- likes <tea>\n", Before: "d1", At: at}
 	approved := Approved{Rule: "r", Tool: "terminal", Preview: "ls <x>", Forever: true, For: "U1", By: "U2", At: at}
+	setting := SettingChanged{Name: "busy", Value: "queue", By: "U1", At: at}
+	failed := DeliveryFailed{Row: "r1", Reason: "it is <archived>", At: at}
 	return []Entry{
 		TurnStarted{Turn: "t1", Inputs: []ItemID{"i1", "i2"}, Requester: "U1", At: at},
-		TurnResumed{Turn: "t1", At: at},
+		TurnResumed{Turn: "t1", Within: true, At: at},
 		UserMessage{Turn: "t1", Message: user},
 		AssistantMessage{Turn: "t1", Message: assistant, Usage: usage, Model: "m"},
 		ToolResult{Turn: "t1", Message: Message{Role: RoleTool, Text: "x", ToolCallID: "c1"}, Outcome: OutcomeOK},
@@ -37,9 +39,12 @@ func everyEntry() []Entry {
 		Compaction{
 			Messages: []Message{user, assistant}, Prompt: &prompt, Turn: &turn, Segment: "k@1", Started: at,
 			Before: 9, After: 4, Count: 2, Summary: true, At: at, Ineffective: 1, Todos: todos, Notes: []NotesChanged{notes},
-			Approvals: []Approved{approved},
+			Approvals: []Approved{approved}, Settings: []SettingChanged{setting}, Undelivered: &failed,
 		},
-		Reset{By: "U1", At: at, Approvals: []Approved{approved}},
+		Reset{By: "U1", At: at, Approvals: []Approved{approved}, Settings: []SettingChanged{setting}},
+		setting, failed,
+		TurnParked{Turn: "t1", At: at},
+		Steered{Turn: "t1", Inputs: []ItemID{"i3"}, Message: user},
 		approved,
 		Revoked{Rule: "r", For: "U1", By: "U2", At: at},
 		BubbleShown{Turn: "t1", MessageID: "m1"},
@@ -89,8 +94,8 @@ func TestEntriesAreComplete(t *testing.T) {
 		}
 	}
 	want := []string{
-		"approved", "assistant_message", "bubble_shown", "compaction", "delegated", "notes_changed", "prompt_built", "reset", "revoked",
-		"todo_changed", "tool_result", "turn_ended", "turn_resumed", "turn_started", "user_message",
+		"approved", "assistant_message", "bubble_shown", "compaction", "delegated", "delivery_failed", "notes_changed", "prompt_built", "reset", "revoked",
+		"setting_changed", "steered", "todo_changed", "tool_result", "turn_ended", "turn_parked", "turn_resumed", "turn_started", "user_message",
 	}
 	for _, k := range want { // permanent names: they stand in files
 		if !kinds[k] {

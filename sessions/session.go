@@ -20,12 +20,15 @@ type Session struct {
 	Notes    []NotesChanged // the last change of each of the notes in this session
 	// Approvals are the permissions that reach further than one call.
 	Approvals []Approved
-	Answered  []ItemID // what the turns that ended since folding can begin had claimed, the newest last; bounded
+	Settings  []SettingChanged // what people have set for this conversation, the newest last
+	Answered  []ItemID         // what the turns that ended since folding can begin had claimed, the newest last; bounded
 
 	// Measured is the size of the prompt plus the reply of the last model call, in tokens as the provider counted
 	// them, and MeasuredTo how many Messages it covers. Zero until a provider has reported.
 	Measured   int
 	MeasuredTo int
+
+	Undelivered *DeliveryFailed // the last answer of this segment that did not reach its chat, nil if all did
 
 	Compactions int   // of this segment
 	Ineffective int   // compactions in a row, the last one included, after which the prompt was measured hardly smaller
@@ -45,6 +48,7 @@ type Turn struct {
 	Rounds    int        `json:"rounds"`  // model replies so far
 	Calls     int        `json:"calls"`   // tool calls so far
 	Resumed   int        `json:"resumed"` // how often it went on after a crash
+	Parked    bool       `json:"parked,omitempty"`
 	Usage     Usage      `json:"usage"`
 	Open      []ToolCall `json:"open,omitempty"`     // calls of the last assistant message without a result, in call order
 	Bubble    string     `json:"bubble,omitempty"`   // message id of the progress message, empty if none is known
@@ -98,7 +102,17 @@ func (s *Session) apply(e Entry, r Record) error {
 		}
 		s.Turn = &Turn{ID: e.Turn, Inputs: e.Inputs, Requester: e.Requester, Started: e.At, From: len(s.Messages)}
 	case TurnResumed:
-		return s.inTurn(e.Turn, func(t *Turn) { t.Resumed++ })
+		return s.inTurn(e.Turn, func(t *Turn) {
+			if !t.Parked && !e.Within {
+				t.Resumed++
+			}
+			t.Parked = false
+		})
+	case TurnParked:
+		return s.inTurn(e.Turn, func(t *Turn) { t.Parked = true })
+	case Steered:
+		s.Messages = append(s.Messages, e.Message)
+		return s.inTurn(e.Turn, func(t *Turn) { t.Inputs = append(slices.Clip(t.Inputs), e.Inputs...) })
 	case UserMessage:
 		s.Messages = append(s.Messages, e.Message)
 	case AssistantMessage:
@@ -125,7 +139,11 @@ func (s *Session) apply(e Entry, r Record) error {
 			return fmt.Errorf("reset within turn %s", s.Turn.ID)
 		}
 		s.begin(r)
-		s.Approvals = e.Approvals
+		s.Approvals, s.Settings = e.Approvals, e.Settings
+	case SettingChanged:
+		s.settingChanged(e)
+	case DeliveryFailed:
+		s.Undelivered = &e
 	case Approved:
 		s.approved(e)
 	case Revoked:
@@ -178,6 +196,7 @@ func (s *Session) compact(e Compaction) {
 	s.Messages = slices.Clone(e.Messages)
 	s.Prompt = e.Prompt
 	s.Todos, s.Notes, s.Approvals = e.Todos, e.Notes, e.Approvals
+	s.Settings, s.Undelivered = e.Settings, e.Undelivered
 	s.Answered = nil
 	s.Measured, s.MeasuredTo = 0, 0
 	s.Compactions, s.Ineffective, s.Unjudged = e.Count, e.Ineffective, e.Before

@@ -38,7 +38,7 @@ type Commit interface{ commit() }
 type Accept struct{ Item Item }
 
 // Append adds a record to a conversation's log. Precondition: the lease is the current one of its key and After is
-// the key's last revision. Fails with ErrStale. A TurnStarted entry claims the items that it names; Consumed items
+// the key's last revision. Fails with ErrStale. A TurnStarted or Steered entry claims the items that it names; Consumed items
 // leave the inbox; Outbox rows join their lanes. Claimed or consumed items that are not pending are passed over. Row
 // ids must be new: engines that find one taken fail the commit with an error that is none of the ones above.
 type Append struct {
@@ -108,6 +108,8 @@ type Store interface {
 	Keys(ctx context.Context) iter.Seq2[Key, error]
 	// Pending returns all items without an outcome, in the order of acceptance.
 	Pending(ctx context.Context) iter.Seq2[PendingItem, error]
+	// Item returns an item without an outcome, ErrState if no such item is known (any more).
+	Item(ctx context.Context, id ItemID) (PendingItem, error)
 	// Undelivered returns the rows that are not done, those of each lane in the order of their commits.
 	Undelivered(ctx context.Context) iter.Seq2[Row, error]
 	// Row returns one row, ErrState if it is not known.

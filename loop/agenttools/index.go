@@ -80,6 +80,8 @@ func (x *index) take(e sessions.Entry, at time.Time) {
 	switch e := e.(type) {
 	case sessions.UserMessage:
 		x.add(document{at: at, who: "person", turn: e.Turn, text: e.Message.Text})
+	case sessions.Steered:
+		x.add(document{at: at, who: "person", turn: e.Turn, text: e.Message.Text})
 	case sessions.AssistantMessage:
 		x.add(document{at: at, who: "assistant", turn: e.Turn, text: e.Message.Text})
 		clear(x.calls)

@@ -41,6 +41,24 @@ func (s *Store) Pending(ctx context.Context) iter.Seq2[sessions.PendingItem, err
 	return scan(ctx, s, itemsBucket, nil, nil, readPending)
 }
 
+// Item implements sessions.Store.
+func (s *Store) Item(ctx context.Context, id sessions.ItemID) (i sessions.PendingItem, err error) {
+	if err = ctx.Err(); err == nil {
+		err = s.view(func(tx *bbolt.Tx) (err error) {
+			p, ok := findPending(tx, id)
+			if !ok {
+				return sessions.ErrState
+			}
+			i, _, err = readPending(tx, number(p.seq), tx.Bucket(itemsBucket).Get(number(p.seq)))
+			return err
+		})
+	}
+	if err != nil {
+		return sessions.PendingItem{}, fmt.Errorf("item %s: %w", id, err)
+	}
+	return i, nil
+}
+
 // Undelivered implements sessions.Store.
 func (s *Store) Undelivered(ctx context.Context) iter.Seq2[sessions.Row, error] {
 	return scan(ctx, s, undeliveredBucket, nil, nil, func(tx *bbolt.Tx, _, id []byte) (sessions.Row, int, error) {

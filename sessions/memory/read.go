@@ -55,6 +55,21 @@ func (s *Store) Pending(ctx context.Context) iter.Seq2[sessions.PendingItem, err
 	})
 }
 
+// Item implements sessions.Store.
+func (s *Store) Item(ctx context.Context, id sessions.ItemID) (sessions.PendingItem, error) {
+	if err := s.lock(ctx); err != nil {
+		return sessions.PendingItem{}, err
+	}
+	defer s.mu.Unlock()
+	i := s.pending[id]
+	if i == nil {
+		return sessions.PendingItem{}, fmt.Errorf("item %s: %w", id, sessions.ErrState)
+	}
+	found := i.PendingItem
+	found.Payload = bytes.Clone(found.Payload)
+	return found, nil
+}
+
 // Undelivered implements sessions.Store.
 func (s *Store) Undelivered(ctx context.Context) iter.Seq2[sessions.Row, error] {
 	return snapshot(ctx, s, func() []sessions.Row {

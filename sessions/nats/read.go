@@ -47,6 +47,23 @@ func (s *Store) Pending(ctx context.Context) iter.Seq2[sessions.PendingItem, err
 	})
 }
 
+// Item implements sessions.Store.
+func (s *Store) Item(ctx context.Context, id sessions.ItemID) (sessions.PendingItem, error) {
+	found, err := look(ctx, s, func(st *state) (items []sessions.PendingItem) {
+		if i := st.pending[id]; i != nil {
+			items = append(items, i.clone())
+		}
+		return items
+	})
+	if err == nil && len(found) == 0 {
+		err = sessions.ErrState
+	}
+	if err != nil {
+		return sessions.PendingItem{}, fmt.Errorf("item %s: %w", id, err)
+	}
+	return found[0], nil
+}
+
 // Undelivered implements sessions.Store.
 func (s *Store) Undelivered(ctx context.Context) iter.Seq2[sessions.Row, error] {
 	return snapshot(ctx, s, (*state).undelivered)

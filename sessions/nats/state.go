@@ -183,10 +183,15 @@ func (s *state) pendingItems(want func(*item) bool) []sessions.PendingItem {
 	slices.SortFunc(found, func(a, b *item) int { return cmp.Compare(a.seq, b.seq) })
 	items := make([]sessions.PendingItem, len(found))
 	for n, i := range found {
-		items[n] = i.PendingItem
-		items[n].Payload = slices.Clone(i.Payload)
+		items[n] = i.clone()
 	}
 	return items
+}
+
+func (i *item) clone() sessions.PendingItem {
+	c := i.PendingItem
+	c.Payload = slices.Clone(c.Payload)
+	return c
 }
 
 // undelivered returns copies of the rows that are not done, in the order of their commits.

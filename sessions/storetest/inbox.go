@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"bytes"
+	"errors"
 	"testing"
 
 	"github.com/talaria-agent/talaria/sessions"
@@ -49,6 +50,25 @@ func claimAndConsume(t *testing.T, h Harness) {
 	rev = commit(t, s, sessions.Append{Lease: l, After: rev, Record: end})
 	diff(t, "pending after one was consumed", acquire(t, s, "k", "o").Pending, []sessions.PendingItem{want[0], want[2]})
 	wantErr(t, s, sessions.Accept{Item: newItem("i2", "k")}, sessions.ErrSeen)
+
+	// What a turn is told meanwhile it claims, too.
+	l = acquire(t, s, "k", "o").Lease
+	rev = commit(t, s, sessions.Append{Lease: l, After: rev, Record: sessions.Record{Entries: []sessions.Entry{
+		sessions.Steered{Turn: "t1", Inputs: []sessions.ItemID{"i3"}, Message: sessions.Message{Role: sessions.RoleUser, Text: "rather so"}},
+	}}})
+	want[2].Turn = "t1"
+	for _, w := range []sessions.PendingItem{want[0], want[2]} {
+		got, err := s.Item(t.Context(), w.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		diff(t, "item", got, w)
+	}
+	for _, id := range []sessions.ItemID{"i2", "never"} {
+		if _, err := s.Item(t.Context(), id); !errors.Is(err, sessions.ErrState) {
+			t.Fatalf("item %s: %v", id, err)
+		}
+	}
 
 	// Another turn takes an item over, and one record may claim and consume.
 	both := claiming("t2", "i1", "i3")

@@ -26,9 +26,10 @@ func closed(t *testing.T, h Harness) {
 	_, appendErr := s.Commit(ctx, sessions.Append{Lease: l, After: rev, Record: said("no")})
 	_, markErr := s.Commit(ctx, sessions.Mark{Row: "r", From: sessions.Queued, To: sessions.Part{State: sessions.Sent}})
 	_, rowErr := s.Row(ctx, "r")
+	_, itemErr := s.Item(ctx, "i")
 	_, pruneErr := s.Prune(ctx, start)
 	for i, err := range []error{
-		acquireErr, acceptErr, appendErr, markErr, rowErr, pruneErr, s.Release(ctx, l),
+		acquireErr, acceptErr, appendErr, markErr, rowErr, itemErr, pruneErr, s.Release(ctx, l),
 		firstErr(t, s.Pending(ctx)), firstErr(t, s.Undelivered(ctx)), firstErr(t, s.Keys(ctx)), firstErr(t, s.History(ctx, "k", 0)),
 	} {
 		if !errors.Is(err, sessions.ErrClosed) {
