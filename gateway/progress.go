@@ -223,7 +223,7 @@ func icon(tool string) string {
 	switch tool {
 	case "read_file":
 		return "📖"
-	case "write_file":
+	case "write_file", "patch":
 		return "✏️"
 	case "search_files":
 		return "🔎"

@@ -17,6 +17,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"github.com/talaria-agent/talaria/gateway"
+	"github.com/talaria-agent/talaria/tools"
 	"github.com/talaria-agent/talaria/tools/hooks"
 	"github.com/talaria-agent/talaria/tools/terminal"
 )
@@ -277,7 +278,7 @@ func allKeys(t reflect.Type, prefix string) []string {
 func nearestKey(wrong string) string {
 	best, distance := "", len(wrong)/2+1
 	for _, key := range allKeys(reflect.TypeFor[Config](), "") {
-		d := editDistance(wrong, key)
+		d := tools.Distance(wrong, key)
 		if i := strings.LastIndexByte(key, '.'); i >= 0 && key[i+1:] == wrong[strings.LastIndexByte(wrong, '.')+1:] {
 			d = min(d, 1) // the right key in the wrong table
 		}
@@ -286,24 +287,4 @@ func nearestKey(wrong string) string {
 		}
 	}
 	return best
-}
-
-// editDistance is the Levenshtein distance of two short texts, in bytes.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			next := diagonal
-			if a[i] != b[j] {
-				next = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal, row[j+1] = row[j+1], next
-		}
-	}
-	return row[len(b)]
 }

@@ -1,7 +1,8 @@
-// Package files is the toolset that reads, writes and searches the files of a conversation's work folder.
+// Package files is the toolset that reads, writes, patches and searches the files of a conversation's work folder.
 //
 // All access goes through an os.Root on the folder, so neither "..", nor an absolute path, nor a symbolic link leads out
-// of it; pipes and devices are never opened for reading. Files are streamed, never held in memory whole. The tools start
+// of it; pipes and devices are never opened for reading. Files are streamed, and held in
+// memory whole only to be patched. The tools start
 // no goroutines and end early, with an error, when the context does.
 package files
 
@@ -28,14 +29,16 @@ var (
 	readDescription string
 	//go:embed write_file.md
 	writeDescription string
+	//go:embed patch.md
+	patchDescription string
 	//go:embed search_files.md
 	searchDescription string
 )
 
-// New returns the tools of the set: read_file, write_file, search_files.
+// New returns the tools of the set: read_file, write_file, patch, search_files.
 func New() ([]tools.Tool, error) {
 	var set []tools.Tool
-	for _, newTool := range []func() (tools.Tool, error){newRead, newWrite, newSearch} {
+	for _, newTool := range []func() (tools.Tool, error){newRead, newWrite, newPatch, newSearch} {
 		tool, err := newTool()
 		if err != nil {
 			return nil, err

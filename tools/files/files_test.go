@@ -117,7 +117,11 @@ func TestRead(t *testing.T) {
 		"latin":      "caf\xe9\n",
 		"long":       strings.Repeat("x", 1999) + "äöü\nnext\n",
 		"picture":    "\x89PNG\r\n\x1a\n\x00\x00",
-		"utf16":      "\xff\xfea\x00",
+		"utf16":      "\xff\xfe\xe4\x00a\x00\n\x00b\x00",
+		"utf16be":    "\xfe\xff\x00\xe4\x00a\x00\n",
+		"utf32":      "\xff\xfe\x00\x00a\x00\x00\x00",
+		"marked":     "\xef\xbb\xbfä\n",
+		"broken":     "äöü \xff\n",
 		"sub/b.txt":  "b\n",
 		"very-long":  strings.Repeat("y", 200_000) + "\nend\n",
 		"many-lines": strings.Repeat("line\n", 600),
@@ -129,13 +133,17 @@ func TestRead(t *testing.T) {
 	b.want("read_file", `{"path":"no-end"}`, "1|one\n2|two\n[the whole file: 2 lines, 7 bytes]")
 	b.want("read_file", `{"path":"crlf"}`, "1|one\n2|two\n[the whole file: 2 lines, 10 bytes]")
 	b.want("read_file", `{"path":"empty"}`, "empty is empty.")
-	b.want("read_file", `{"path":"latin"}`, "1|caf\uFFFD\n[the whole file: 1 line, 5 bytes]")
+	b.want("read_file", `{"path":"latin"}`, "1|café\n[the whole file: 1 line, 5 bytes; stored as Windows-1252]")
+	b.want("read_file", `{"path":"utf16"}`, "1|äa\n2|b\n[the whole file: 2 lines, 10 bytes; stored as UTF-16]")
+	b.want("read_file", `{"path":"utf16be"}`, "1|äa\n[the whole file: 1 line, 8 bytes; stored as UTF-16]")
+	b.want("read_file", `{"path":"marked"}`, "1|ä\n[the whole file: 1 line, 6 bytes; stored as UTF-8 with a byte order mark]")
+	b.want("read_file", `{"path":"broken"}`, "1|äöü \uFFFD\n[the whole file: 1 line, 9 bytes]")
 	b.want("read_file", `{"path":"long"}`, "1|"+strings.Repeat("x", 1999)+" … [5 bytes more in this line]\n2|next\n[the whole file: 2 lines, 2011 bytes]")
 	b.want("read_file", `{"path":"very-long"}`, "1|"+strings.Repeat("y", 2000)+" … [198000 bytes more in this line]\n2|end\n[the whole file: 2 lines, 200005 bytes]")
 	b.want("read_file", fmt.Sprintf(`{"path":%q}`, filepath.Join(b.work, "sub/b.txt")), "1|b\n[the whole file: 1 line, 2 bytes]")
 	b.fails("read_file", `{"path":"a.txt","offset":4}`, "only 3 lines")
 	b.fails("read_file", `{"path":"picture"}`, "binary", "image/png", "10 bytes")
-	b.fails("read_file", `{"path":"utf16"}`, "UTF-16")
+	b.fails("read_file", `{"path":"utf32"}`, "binary")
 	b.fails("read_file", `{"path":"sub"}`, "folder", "search_files")
 	if got := b.call("read_file", `{"path":"many-lines"}`).Text; !strings.HasSuffix(got, "500|line\n[lines 1 to 500 of 600; read on with offset 501]") {
 		t.Errorf("a page ends with %q", got[len(got)-80:])
@@ -296,7 +304,7 @@ func TestSpecs(t *testing.T) {
 	if read.Paths(json.RawMessage(`{`)) != nil || read.Preview(json.RawMessage(`[]`)) != "" {
 		t.Error("broken arguments have a path")
 	}
-	if got := set[2].Spec().Preview(json.RawMessage(`{"pattern":"x","path":"docs"}`)); got != "x docs" {
+	if got := set[3].Spec().Preview(json.RawMessage(`{"pattern":"x","path":"docs"}`)); got != "x docs" {
 		t.Errorf("preview = %q", got)
 	}
 }

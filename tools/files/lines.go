@@ -5,19 +5,34 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"net/http"
 	"strings"
 	"unicode/utf8"
+
+	"golang.org/x/text/transform"
 )
 
-// lines reads a text line by line, keeping at most so many bytes of each.
+// lines reads a text line by line, keeping at most so many bytes of each. Its lines are UTF-8, however the text is
+// stored, but for broken characters.
 type lines struct {
-	r    *bufio.Reader
-	keep int
+	r       *bufio.Reader
+	keep    int
+	charset charset
+	binary  string // what the file is if it is not text; then it has no lines that make sense
 }
 
 func newLines(r io.Reader, keep int) *lines {
-	return &lines{r: bufio.NewReaderSize(r, 64<<10), keep: keep}
+	raw := bufio.NewReaderSize(r, 64<<10)
+	start, _ := raw.Peek(lookedAt) // a short file is no error, and a broken one shows when it is read
+	l := &lines{r: raw, keep: keep}
+	l.charset, l.binary = charsetOf(start)
+	if l.binary != "" {
+		return l
+	}
+	raw.Discard(len(l.charset.mark))
+	if l.charset.coding != nil {
+		l.r = bufio.NewReaderSize(transform.NewReader(raw, l.charset.coding.NewDecoder()), 64<<10)
+	}
+	return l
 }
 
 // next returns the next line without its end, and how many of its bytes were left out. The line is valid until the next
@@ -53,22 +68,6 @@ func (l *lines) next() (line []byte, left int, err error) {
 			return nil, 0, err
 		}
 	}
-}
-
-// binary tells what a file is, if it does not look like text, by its beginning; "" for text.
-func (l *lines) binary() string {
-	start, _ := l.r.Peek(8 << 10) // a short file is no error, and a broken one shows when it is read
-	switch {
-	case bytes.HasPrefix(start, []byte{0xff, 0xfe}), bytes.HasPrefix(start, []byte{0xfe, 0xff}):
-		return "text in UTF-16"
-	case bytes.IndexByte(start, 0) < 0:
-		return ""
-	}
-	kind := http.DetectContentType(start)
-	if kind == "application/octet-stream" || strings.HasPrefix(kind, "text/") {
-		return "a binary file"
-	}
-	return "a binary file (" + kind + ")"
 }
 
 // readable makes bytes of a file valid text. A character that was cut at the end is dropped.

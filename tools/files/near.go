@@ -6,6 +6,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/talaria-agent/talaria/tools"
 )
 
 const (
@@ -25,11 +27,14 @@ func (f folder) near(name string) []string {
 	var found []candidate
 	seen := 0
 	wanted := strings.ToLower(path.Base(name))
+	if len(wanted) > 255 { // no name is so long
+		return nil
+	}
 	walk(f.FS(), ".", func(p string, _ fs.DirEntry) error {
 		if seen++; seen > nearEntries {
 			return errEnough
 		}
-		if d := distance(wanted, strings.ToLower(path.Base(p))); d <= max(2, len(wanted)/4) {
+		if d := tools.Distance(wanted, strings.ToLower(path.Base(p))); d <= max(2, len(wanted)/4) {
 			found = append(found, candidate{p, d})
 		} else if stem := strings.TrimSuffix(wanted, path.Ext(wanted)); len(stem) > 2 && strings.HasPrefix(strings.ToLower(path.Base(p)), stem) {
 			found = append(found, candidate{p, len(wanted)})
@@ -42,28 +47,4 @@ func (f folder) near(name string) []string {
 		paths = append(paths, c.path)
 	}
 	return paths
-}
-
-// distance is the Levenshtein distance in bytes, cut short for names that are long or of very different lengths.
-func distance(a, b string) int {
-	if len(a) > 100 || len(b) > 100 || max(len(a), len(b))-min(len(a), len(b)) > 25 {
-		return 100
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -50,10 +50,10 @@ func read(ctx context.Context, scope tools.Scope, a readArguments) (tools.Result
 	}
 	defer file.Close()
 	text := newLines(file, maxLineBytes)
-	if kind := text.binary(); kind != "" {
-		return tools.Wrongf("%s is %s of %s; only text can be read.", name, kind, count(info.Size(), "byte")), nil
+	if text.binary != "" {
+		return tools.Wrongf("%s is %s of %s; only text can be read.", name, text.binary, count(info.Size(), "byte")), nil
 	}
-	p := page{offset: max(a.Offset, 1), limit: defaultLines}
+	p := page{offset: max(a.Offset, 1), limit: defaultLines, charset: text.charset}
 	if a.Limit > 0 {
 		p.limit = min(a.Limit, maxLines)
 	}
@@ -69,6 +69,7 @@ func read(ctx context.Context, scope tools.Scope, a readArguments) (tools.Result
 // page is the part of a file that one call returns.
 type page struct {
 	offset, limit int
+	charset       charset
 	text          strings.Builder
 	taken         int  // lines in text
 	total         int  // lines seen so far
@@ -117,15 +118,19 @@ func (p *page) result(name string, info fs.FileInfo) tools.Result {
 		return tools.Wrongf("%s has only %s; offset %d is behind its end.", name, count(p.total, "line"), p.offset)
 	}
 	last := p.offset + p.taken - 1
+	stored := ""
+	if p.charset.name != "" {
+		stored = "; stored as " + p.charset.name
+	}
 	switch {
 	case p.whole && last == p.total && p.offset == 1:
-		fmt.Fprintf(&p.text, "[the whole file: %s, %s]", count(p.total, "line"), count(info.Size(), "byte"))
+		fmt.Fprintf(&p.text, "[the whole file: %s, %s%s]", count(p.total, "line"), count(info.Size(), "byte"), stored)
 	case p.whole && last == p.total:
-		fmt.Fprintf(&p.text, "[lines %d to %d of %d; this is the end]", p.offset, last, p.total)
+		fmt.Fprintf(&p.text, "[lines %d to %d of %d; this is the end%s]", p.offset, last, p.total, stored)
 	case p.whole:
-		fmt.Fprintf(&p.text, "[lines %d to %d of %d; read on with offset %d]", p.offset, last, p.total, last+1)
+		fmt.Fprintf(&p.text, "[lines %d to %d of %d; read on with offset %d%s]", p.offset, last, p.total, last+1, stored)
 	default:
-		fmt.Fprintf(&p.text, "[lines %d to %d of a file of %s; read on with offset %d]", p.offset, last, count(info.Size(), "byte"), last+1)
+		fmt.Fprintf(&p.text, "[lines %d to %d of a file of %s; read on with offset %d%s]", p.offset, last, count(info.Size(), "byte"), last+1, stored)
 	}
 	return tools.Result{Text: p.text.String()}
 }

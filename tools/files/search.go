@@ -226,7 +226,7 @@ func (s *searcher) scan(name string, expression *regexp.Regexp, mode string) err
 	}
 	defer file.Close()
 	text := newLines(file, searchedLine)
-	if text.binary() != "" {
+	if text.binary != "" {
 		return nil
 	}
 	s.files++

@@ -2,12 +2,9 @@ package files
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path"
 	"strings"
 
 	"github.com/talaria-agent/talaria/tools"
@@ -43,7 +40,7 @@ func write(ctx context.Context, scope tools.Scope, a writeArguments) (tools.Resu
 	}
 	was, err := root.writable(name)
 	if err == nil {
-		err = root.replace(name, a.Content, was)
+		_, err = root.commit(batch{{name: name, content: a.Content, was: was}})
 	}
 	if err != nil {
 		return root.explain("written", name, err), nil
@@ -67,38 +64,6 @@ func (f folder) writable(name string) (fs.FileInfo, error) {
 		return nil, errLink // renaming over it would quietly part the two
 	}
 	return info, regular(info)
-}
-
-// replace writes a file beside the one that it then takes the place of, so that nobody ever sees half of it.
-func (f folder) replace(name, content string, was fs.FileInfo) (err error) {
-	mode := fs.FileMode(0o666)
-	if was != nil {
-		mode = was.Mode().Perm()
-	}
-	if err := f.MkdirAll(path.Dir(name), 0o777); err != nil {
-		return err
-	}
-	draft := path.Join(path.Dir(name), ".draft-"+rand.Text())
-	file, err := f.OpenFile(draft, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			f.Remove(draft)
-		}
-	}()
-	_, err = file.WriteString(content)
-	if was != nil && err == nil {
-		err = file.Chmod(mode) // the umask may have taken bits away
-	}
-	if closed := file.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		return err
-	}
-	return f.Rename(draft, name)
 }
 
 // countLines counts a last line without an end, too.
