@@ -35,6 +35,11 @@ func Validate(c Commit) error {
 			return fmt.Errorf("set: %w", err)
 		}
 		return nil
+	case Erase:
+		if err := c.Lease.Key.Validate(); err != nil {
+			return fmt.Errorf("erase: %w", err)
+		}
+		return nil
 	}
 	return fmt.Errorf("commit of type %T is not known", c)
 }

@@ -91,20 +91,26 @@ func (s *Store) conversation(key sessions.Key) (c sessions.Conversation, err err
 		if _, c.Records, err = readPage(tx, recordsBucket, prefix(key), recordKey(key, base), endless, readRecord); err != nil {
 			return err
 		}
-		_, c.Pending, err = readPage(tx, waitingBucket, prefix(key), prefix(key), endless,
-			func(tx *bbolt.Tx, k, _ []byte) (sessions.PendingItem, int, error) {
-				seq := k[len(k)-8:]
-				return readPending(tx, seq, tx.Bucket(itemsBucket).Get(seq))
-			})
+		_, c.Pending, err = readPage(tx, waitingBucket, prefix(key), prefix(key), endless, readWaiting)
 		return err
 	})
 	return c, err
 }
 
 func readRecord(_ *bbolt.Tx, k, v []byte) (sessions.Record, int, error) {
-	rev := sessions.Revision(binary.BigEndian.Uint64(k[len(k)-8:]))
-	r, err := sessions.DecodeRecord(v, rev)
+	r, err := sessions.DecodeRecord(v, revisionOf(k))
 	return r, len(v), err
+}
+
+// revisionOf is the revision in a key of the records.
+func revisionOf(k []byte) sessions.Revision {
+	return sessions.Revision(binary.BigEndian.Uint64(k[len(k)-8:]))
+}
+
+// readWaiting reads the item that an entry of the waiting bucket is about.
+func readWaiting(tx *bbolt.Tx, k, _ []byte) (sessions.PendingItem, int, error) {
+	seq := k[len(k)-8:]
+	return readPending(tx, seq, tx.Bucket(itemsBucket).Get(seq))
 }
 
 func readPending(tx *bbolt.Tx, seq, v []byte) (p sessions.PendingItem, size int, err error) {
@@ -167,9 +173,11 @@ func readPage[T any](tx *bbolt.Tx, bucket, prefix, start []byte, length int, rea
 	return nil, page, nil
 }
 
-// view runs read on a snapshot.
+// view runs read on a snapshot. A compaction that is about to replace the file waits for it.
 func (s *Store) view(read func(tx *bbolt.Tx) error) error {
-	err := s.db.View(read)
+	s.swap.RLock()
+	defer s.swap.RUnlock()
+	err := s.guard(func() error { return s.db.View(read) })
 	if errors.Is(err, bbolterrors.ErrDatabaseNotOpen) {
 		return sessions.ErrClosed
 	}

@@ -9,6 +9,8 @@
 // nothing and fails alone; if the transaction fails (the disk is full), all of its requests fail with the cause and the
 // file is as before. Reading happens in the caller's goroutine, from snapshots that are never held while user code runs.
 //
+// A compaction and a backup run in the goroutine of whoever calls them, one at a time, while the writer goes on.
+//
 // The engine never waits for anything but the file and its own goroutines, so it can run in a testing/synctest bubble.
 //
 // # Layout
@@ -41,7 +43,9 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -76,15 +80,23 @@ var (
 
 // Store implements sessions.Store in a file.
 type Store struct {
+	path     string
+	swap     sync.RWMutex // held by readers, and by the writer while it replaces db
 	db       *bbolt.DB
 	requests chan request
+	between  chan func()   // what the writer does between two batches
+	copying  chan struct{} // holds one while a backup or a compaction runs
 	quit     chan struct{} // closed by Close: no more requests
 	done     chan struct{} // closed by the writer when it has ended
 	close    func() error
 
-	// Both belong to the writer.
-	leases map[sessions.Key]sessions.Lease
-	epoch  uint64
+	failed atomic.Pointer[error]
+
+	// These belong to the writer.
+	leases  map[sessions.Key]sessions.Lease
+	epoch   uint64
+	journal *journal // what a running compaction has to do again in its copy; nil = none runs
+	wedged  bool     // bbolt has panicked within a transaction and would not let go of the file
 }
 
 var _ sessions.Store = (*Store)(nil)
@@ -115,11 +127,7 @@ func open(path string, readOnly bool) (*Store, error) {
 			return nil, err
 		}
 	}
-	db, err := bbolt.Open(path, 0o600, &bbolt.Options{
-		Timeout:      lockTimeout,
-		FreelistType: bbolt.FreelistMapType, // the other one is slow in big files
-		ReadOnly:     readOnly,
-	})
+	db, err := openFile(path, readOnly)
 	if errors.Is(err, bbolterrors.ErrTimeout) {
 		return nil, sessions.ErrInUse
 	}
@@ -130,14 +138,17 @@ func open(path string, readOnly bool) (*Store, error) {
 	if readOnly {
 		err = db.View(checkMade)
 	} else if opened, err = prepare(db); err == nil {
-		err = syncDir(filepath.Dir(path))
+		err = errors.Join(removeDraft(path), syncDir(filepath.Dir(path)))
 	}
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	s := &Store{
+		path:     path,
 		db:       db,
 		requests: make(chan request),
+		between:  make(chan func()),
+		copying:  make(chan struct{}, 1),
 		quit:     make(chan struct{}),
 		done:     make(chan struct{}),
 		leases:   make(map[sessions.Key]sessions.Lease),
@@ -146,7 +157,11 @@ func open(path string, readOnly bool) (*Store, error) {
 	s.close = sync.OnceValue(func() error {
 		close(s.quit)
 		<-s.done
-		return db.Close() // waits for readers
+		s.copying <- struct{}{} // it has seen quit, or will
+		if s.wedged {
+			return s.broken()
+		}
+		return s.db.Close() // waits for readers
 	})
 	return s, nil
 }
@@ -173,6 +188,30 @@ func prepare(db *bbolt.DB) (opened uint64, err error) {
 		return errors.Join(meta.Put(formatKey, number(format)), meta.Put(openedKey, number(opened)))
 	})
 	return opened, err
+}
+
+// mapped is how much of the address space a file takes at least. Within it the file grows without being mapped anew,
+// which would have to wait for backups and compactions to end. It takes no memory.
+const mapped = 4 << 30
+
+// grown is by how much a file grows at a time.
+const grown = 1 << 20
+
+// openFile opens a file of bbolt's.
+func openFile(path string, readOnly bool) (*bbolt.DB, error) {
+	o := &bbolt.Options{
+		Timeout:      lockTimeout,
+		FreelistType: bbolt.FreelistMapType, // the other one is slow in big files
+		ReadOnly:     readOnly,
+	}
+	if strconv.IntSize == 64 && runtime.GOOS != "windows" { // there the file would get that big
+		o.InitialMmapSize = mapped
+	}
+	db, err := bbolt.Open(path, 0o600, o)
+	if err == nil {
+		db.AllocSize = grown
+	}
+	return db, err
 }
 
 // syncDir makes a new file's name durable. Windows does that by itself and cannot be asked to.
@@ -247,6 +286,11 @@ func (s *Store) Commit(ctx context.Context, c sessions.Commit) (sessions.Revisio
 			return 0, fmt.Errorf("set %s: %w", c.Name, err)
 		}
 		return 0, nil
+	case sessions.Erase:
+		if err := s.do(ctx, &erase{Erase: c}); err != nil {
+			return 0, fmt.Errorf("erase %s: %w", c.Lease.Key, err)
+		}
+		return 0, nil
 	}
 	panic("unreachable: Validate knows all commits")
 }
@@ -277,7 +321,8 @@ func (s *Store) Release(ctx context.Context, lease sessions.Lease) error {
 	return nil
 }
 
-// Prune implements sessions.Store. It forgets in steps, so that commits need not wait for all of it.
+// Prune implements sessions.Store. It forgets in steps, so that commits need not wait for all of it, and compacts the
+// file when more than half of it is empty.
 func (s *Store) Prune(ctx context.Context, before time.Time) (int, error) {
 	for n := 0; ; {
 		o := &prune{before: before}
@@ -286,7 +331,7 @@ func (s *Store) Prune(ctx context.Context, before time.Time) (int, error) {
 		}
 		n += o.forgotten
 		if o.forgotten < pruneStep {
-			return n, nil
+			return n, s.compactIfWorth(ctx)
 		}
 	}
 }

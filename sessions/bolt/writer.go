@@ -19,8 +19,9 @@ type request struct {
 type op interface {
 	// check tests the precondition and prepares everything that can fail for a reason of this op. It only reads.
 	check(s *Store, tx *bbolt.Tx) error
-	// put changes the leases or the buckets, and tells whether it changed the buckets. An error is one of the file and
-	// fails the whole batch.
+	// put changes the leases or the buckets, and tells whether it changed the buckets. What it does to the buckets depends
+	// on nothing but them and what check has prepared, so that it can be done again in a copy. An error is one of the file
+	// and fails the whole batch.
 	put(s *Store, tx *bbolt.Tx) (changed bool, err error)
 }
 
@@ -52,9 +53,24 @@ func (s *Store) write() {
 		select {
 		case r := <-s.requests:
 			s.batch(s.queued(r))
+		case f := <-s.between:
+			f()
 		case <-s.quit:
 			return
 		}
+	}
+}
+
+// exclusively has the writer run f between two batches.
+func (s *Store) exclusively(ctx context.Context, f func() error) error {
+	answer := make(chan error, 1)
+	select {
+	case s.between <- func() { answer <- f() }:
+		return <-answer
+	case <-s.quit:
+		return sessions.ErrClosed
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
@@ -86,12 +102,24 @@ func (s *Store) batch(requests []request) {
 }
 
 func (s *Store) transact(requests []request, refused []error) error {
-	tx, err := s.db.Begin(true)
-	if err != nil {
-		return fmt.Errorf("begin transaction: %w", err)
-	}
-	defer tx.Rollback() // does nothing after a commit
-	changed := false
+	return s.guard(func() error {
+		s.wedged = true
+		tx, err := s.db.Begin(true)
+		if err != nil {
+			s.wedged = false
+			return fmt.Errorf("begin transaction: %w", err)
+		}
+		defer func() {
+			_ = tx.Rollback() // does nothing after a commit
+			s.wedged = false
+		}()
+		return s.run(tx, requests, refused)
+	})
+}
+
+// run does what can be done of the requests and commits it.
+func (s *Store) run(tx *bbolt.Tx, requests []request, refused []error) error {
+	var changed []op
 	for i, r := range requests {
 		if refused[i] = r.op.check(s, tx); refused[i] != nil {
 			continue
@@ -100,13 +128,17 @@ func (s *Store) transact(requests []request, refused []error) error {
 		if err != nil {
 			return fmt.Errorf("write to database: %w", err)
 		}
-		changed = changed || c
+		if c {
+			changed = append(changed, r.op)
+		}
 	}
-	if !changed {
+	if len(changed) == 0 {
 		return nil // leases only, or nothing: no sync
 	}
 	if err := tx.Commit(); err != nil {
+		s.journal.spoil(err)
 		return fmt.Errorf("write to database: %w", err)
 	}
+	s.journal.add(changed)
 	return nil
 }

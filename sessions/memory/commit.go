@@ -23,6 +23,8 @@ func (s *Store) Commit(ctx context.Context, c sessions.Commit) (sessions.Revisio
 		return 0, s.mark(ctx, c)
 	case sessions.Set:
 		return 0, s.set(ctx, c)
+	case sessions.Erase:
+		return 0, s.erase(ctx, c)
 	}
 	panic("unreachable: Validate knows all commits")
 }

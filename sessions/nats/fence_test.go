@@ -20,7 +20,6 @@ func serve(t *testing.T) *server.Server {
 	t.Helper()
 	srv, err := server.NewServer(&server.Options{
 		DontListen: true, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true,
-		MaxPayload: 32 << 20, // for the suite's big item
 	})
 	if err != nil {
 		t.Fatal(err)

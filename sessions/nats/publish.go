@@ -2,7 +2,6 @@ package nats
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -15,9 +14,9 @@ import (
 // publish publishes a message if check allows it and nothing else has been published on its subject since the state
 // that was checked. It returns the message's sequence, when the projection has it.
 func (s *Store) publish(ctx context.Context, subject string, m message, check func(*state) error) (uint64, error) {
-	data, err := json.Marshal(m)
+	data, err := s.inParts(ctx, subject, m)
 	if err != nil {
-		return 0, err
+		return 0, full(err)
 	}
 	for synced := false; ; synced = true {
 		s.mu.Lock()
@@ -29,10 +28,13 @@ func (s *Store) publish(ctx context.Context, subject string, m message, check fu
 		if err == nil {
 			var seq uint64
 			if seq, err = s.send(ctx, subject, m.replaces(), data, last); err == nil {
-				return seq, s.wait(ctx, seq)
+				if err := s.wait(ctx, seq); err != nil || !m.replaces() {
+					return seq, err
+				}
+				return seq, s.dropParts(ctx, subject, seq)
 			}
 			if !moved(err) {
-				return 0, err
+				return 0, full(err)
 			}
 		} else if synced {
 			return 0, err
@@ -64,6 +66,22 @@ func moved(err error) bool {
 		e.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
 }
 
+// full says that the server has no room, if that is why it refused.
+func full(err error) error {
+	var e *jetstream.APIError
+	if errors.As(err, &e) && (e.ErrorCode == noStorage || e.ErrorCode == noResources || e.ErrorCode == streamFull) {
+		return fmt.Errorf("%w: %w", sessions.ErrFull, err)
+	}
+	return err
+}
+
+// Codes of the server for which the client has no names.
+const (
+	noResources jetstream.ErrorCode = 10023
+	noStorage   jetstream.ErrorCode = 10047
+	streamFull  jetstream.ErrorCode = 10077
+)
+
 // receive applies the stream's messages, in their order.
 func (s *Store) receive(m jetstream.Msg) {
 	s.mu.Lock()
@@ -83,11 +101,20 @@ func (s *Store) apply(m jetstream.Msg) error {
 	if err != nil {
 		return err
 	}
-	var d message
-	if err := json.Unmarshal(m.Data(), &d); err != nil {
-		return fmt.Errorf("message %d: %w", meta.Sequence.Stream, err)
+	seq := meta.Sequence.Stream
+	if s.subjects.isPart(m.Subject()) {
+		s.state.applied = seq
+		s.state.parts[m.Subject()] = part{m.Data(), meta.Timestamp}
+		return nil
 	}
-	return s.state.apply(m.Subject(), meta.Sequence.Stream, d)
+	d, p, err := s.whole(m.Subject(), m.Data(), s.state.take)
+	if err != nil {
+		return fmt.Errorf("message %d: %w", seq, err)
+	}
+	if p != nil {
+		s.state.spans[m.Subject()] = append(s.state.spans[m.Subject()], span{p.First, seq})
+	}
+	return s.state.apply(m.Subject(), seq, d)
 }
 
 // sync waits until the projection has all that is in the stream now. The last message of the stream is never one that
@@ -130,8 +157,8 @@ func (s *Store) record(ctx context.Context, key sessions.Key, from sessions.Revi
 		if err != nil {
 			return sessions.Record{}, err
 		}
-		var d message
-		if err := json.Unmarshal(m.Data, &d); err != nil {
+		d, _, err := s.whole(m.Subject, m.Data, s.fetch(ctx))
+		if err != nil {
 			return sessions.Record{}, fmt.Errorf("message %d: %w", m.Sequence, err)
 		}
 		if d.Record != nil {

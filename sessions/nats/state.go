@@ -17,9 +17,12 @@ type state struct {
 	leases   map[sessions.Key]sessions.Lease
 	heads    map[sessions.Key]head
 	pending  map[sessions.ItemID]*item
-	consumed map[sessions.ItemID]time.Time // when, by the record that consumed it
+	consumed map[sessions.ItemID]gone
 	rows     map[sessions.RowID]*row
 	values   map[string][]byte
+	orphans  map[sessions.RowID]bool // rows of erased conversations whose marks may still be in the stream
+	parts    map[string]part         // by their subject: of messages that have not come yet
+	spans    map[string][]span       // by subject: its messages that stand in parts
 }
 
 // head is where a log ends, and where folding it can begin.
@@ -27,13 +30,23 @@ type head struct{ last, base sessions.Revision }
 
 type item struct {
 	sessions.PendingItem
-	seq uint64
+	seq     uint64
+	claimed sessions.Revision // the record that claimed it, 0 if none has
+}
+
+// gone is what is remembered of an item that is not pending any more.
+type gone struct {
+	at   time.Time // of the record that consumed it
+	key  sessions.Key
+	by   sessions.Revision // that record, 0 if there is none any more
+	bare bool              // the stream does not have its payload any more
 }
 
 type row struct {
 	sessions.Row
 	seq   uint64 // of its record
 	index int    // in its record
+	log   sessions.Key
 	at    time.Time
 }
 
@@ -43,9 +56,12 @@ func newState() *state {
 		leases:   make(map[sessions.Key]sessions.Lease),
 		heads:    make(map[sessions.Key]head),
 		pending:  make(map[sessions.ItemID]*item),
-		consumed: make(map[sessions.ItemID]time.Time),
+		consumed: make(map[sessions.ItemID]gone),
 		rows:     make(map[sessions.RowID]*row),
 		values:   make(map[string][]byte),
+		orphans:  make(map[sessions.RowID]bool),
+		parts:    make(map[string]part),
+		spans:    make(map[string][]span),
 	}
 }
 
@@ -67,14 +83,22 @@ func (s *state) apply(subject string, seq uint64, m message) error {
 	case m.Item != nil:
 		s.pending[m.Item.ID] = &item{PendingItem: sessions.PendingItem{Item: *m.Item}, seq: seq}
 	case m.Mark != nil:
-		if r := s.rows[m.Mark.Row]; r != nil { // nil while its past is replayed, once it has been forgotten
+		if r := s.rows[m.Mark.Row]; r != nil {
 			r.Parts[m.Mark.Part] = m.Mark.To
+		} else { // its record went with its conversation
+			s.orphans[m.Mark.Row] = true
 		}
 	case m.Forget != nil:
 		delete(s.consumed, m.Forget.Item)
 		delete(s.rows, m.Forget.Row)
+		delete(s.orphans, m.Forget.Row)
 	case m.Value != nil:
 		s.values[m.Value.Name] = m.Value.Data
+	case m.Seen != nil:
+		delete(s.pending, m.Seen.Item)
+		s.consumed[m.Seen.Item] = gone{at: m.Seen.At, bare: true}
+	case m.Erase != nil:
+		s.erase(m.Key, *m.Erase)
 	default:
 		return fmt.Errorf("message %d is of no known kind (written by a newer version?)", seq)
 	}
@@ -91,17 +115,17 @@ func (s *state) record(key sessions.Key, r sessions.Record) {
 	turn, claimed := r.Claims()
 	for _, id := range claimed {
 		if i := s.pending[id]; i != nil {
-			i.Turn = turn
+			i.Turn, i.claimed = turn, r.Revision
 		}
 	}
 	for _, id := range r.Consumed {
 		if s.pending[id] != nil {
 			delete(s.pending, id)
-			s.consumed[id] = r.At
+			s.consumed[id] = gone{at: r.At, key: key, by: r.Revision}
 		}
 	}
 	for i, o := range r.Outbox {
-		s.rows[o.ID] = &row{Row: o, seq: uint64(r.Revision), index: i, at: r.At}
+		s.rows[o.ID] = &row{Row: o, seq: uint64(r.Revision), index: i, log: key, at: r.At}
 	}
 }
 
@@ -151,7 +175,8 @@ func settable(c sessions.Set) func(*state) error {
 
 // checkForget fails with sessions.ErrState if there is nothing (any more) to be forgotten.
 func (s *state) checkForget(f forget, before time.Time) error {
-	at, ok := s.consumed[f.Item]
+	i, ok := s.consumed[f.Item]
+	at := i.at
 	if r := s.rows[f.Row]; r != nil && r.Done() {
 		at, ok = r.at, true
 	}

@@ -9,6 +9,8 @@
 //	NAME.log.KEY    the records of a conversation, and its leases: when they are given and released
 //	NAME.row.ID     the marks of an outbox row; later that it is forgotten
 //	NAME.value.ID   a value; each replaces the one before
+//	NAME.part....   a part of a message that is too big for the server (max_payload, 1 MiB by default); the message
+//	                itself, on its own subject and with the precondition, says where its parts are
 //
 // ID and KEY are in base64url. A record's revision is its sequence, and so is a lease's epoch. As leases stand on the
 // conversation's subject, a new one moves its last sequence, and the server itself refuses what an older owner
@@ -24,8 +26,8 @@
 //
 // # Limits
 //
-// A commit must fit into one message of the server (max_payload, 1 MiB by default). Memory grows with the rows that
-// have not been pruned. What is forgotten leaves one small message in the stream, because a record that is replayed
+// Memory grows with the rows that have not been pruned. There is no backup from here: the server makes one of the stream
+// (nats stream backup). What is forgotten leaves one small message in the stream, because a record that is replayed
 // later would otherwise bring its rows back.
 package nats
 
@@ -154,6 +156,11 @@ func (s *Store) Commit(ctx context.Context, c sessions.Commit) (sessions.Revisio
 			return 0, fmt.Errorf("set %s: %w", c.Name, err)
 		}
 		return 0, nil
+	case sessions.Erase:
+		if err := s.erase(ctx, c); err != nil {
+			return 0, fmt.Errorf("erase %s: %w", c.Lease.Key, err)
+		}
+		return 0, nil
 	}
 	panic("unreachable: Validate knows all commits")
 }
@@ -234,6 +241,9 @@ func (s *Store) Prune(ctx context.Context, before time.Time) (int, error) {
 		case !errors.Is(err, sessions.ErrState): // somebody else was faster, or the row is wanted again
 			return n, fmt.Errorf("prune: %w", err)
 		}
+	}
+	if err := s.dropOrphans(ctx); err != nil {
+		return n, fmt.Errorf("prune: %w", err)
 	}
 	return n, nil
 }

@@ -35,6 +35,8 @@ func againstModel(t *testing.T, open func(t *testing.T) Harness) {
 			"append":  m.append,
 			"mark":    m.mark,
 			"set":     m.set,
+			"erase":   m.erase,
+			"trim":    m.trim,
 			"prune":   m.prune,
 			"reopen":  m.reopen,
 			"read":    m.check,
@@ -125,8 +127,9 @@ func (m *machine) append(t *rapid.T) {
 	if len(m.old) == 0 {
 		t.Skip("no lease")
 	}
-	c := sessions.Append{Lease: rapid.SampledFrom(m.old).Draw(t, "lease"), Record: m.record(t)}
+	c := sessions.Append{Lease: rapid.SampledFrom(m.old).Draw(t, "lease")}
 	key := c.Lease.Key
+	c.Record = m.record(t, key)
 	if current, ok := m.leases[key]; ok && rapid.Bool().Draw(t, "current") {
 		c.Lease = current
 	}
@@ -147,9 +150,15 @@ func (m *machine) append(t *rapid.T) {
 	m.project(c.Record)
 }
 
-// record draws a record.
-func (m *machine) record(t *rapid.T) sessions.Record {
-	ids := rapid.SliceOfN(rapid.Map(someItem, func(s string) sessions.ItemID { return sessions.ItemID(s) }), 0, 2)
+// record draws a record for the log of a key. It names no item that waits for another one.
+func (m *machine) record(t *rapid.T, key sessions.Key) sessions.Record {
+	id := rapid.Map(someItem, func(s string) sessions.ItemID { return sessions.ItemID(s) })
+	ids := rapid.Map(rapid.SliceOfN(id, 0, 2), func(all []sessions.ItemID) []sessions.ItemID {
+		return slices.DeleteFunc(all, func(id sessions.ItemID) bool {
+			i := m.find(id)
+			return i >= 0 && m.pending[i].Key != key
+		})
+	})
 	r := said("text")
 	r.At = someTime.Draw(t, "at")
 	if rapid.IntRange(0, 4).Draw(t, "base") == 0 {
@@ -165,7 +174,7 @@ func (m *machine) record(t *rapid.T) sessions.Record {
 		m.made++
 		id := sessions.RowID(fmt.Sprintf("%c%d", 'z'-rune(m.made%20), m.made)) // not sorted
 		lane := rapid.SampledFrom([]string{"L1", "L2"}).Draw(t, "lane")
-		r.Outbox = append(r.Outbox, newRow(id, someKey.Draw(t, "key"), lane, rapid.SliceOfN(someState, 1, 2).Draw(t, "parts")...))
+		r.Outbox = append(r.Outbox, newRow(id, key, lane, rapid.SliceOfN(someState, 1, 2).Draw(t, "parts")...))
 	}
 	return r
 }
@@ -221,6 +230,46 @@ func (m *machine) set(t *rapid.T) {
 	}
 	commit(t, m.store, c)
 	m.values[name] = string(c.Value)
+}
+
+func (m *machine) erase(t *rapid.T) {
+	if len(m.old) == 0 {
+		t.Skip("no lease")
+	}
+	c := sessions.Erase{Lease: rapid.SampledFrom(m.old).Draw(t, "lease"), At: someTime.Draw(t, "at")}
+	key := c.Lease.Key
+	if m.leases[key] != c.Lease {
+		wantErr(t, m.store, c, sessions.ErrStale)
+		return
+	}
+	commit(t, m.store, c)
+	delete(m.log, key)
+	delete(m.last, key)
+	m.pending = slices.DeleteFunc(m.pending, func(p sessions.PendingItem) bool {
+		if p.Key == key {
+			m.gone[p.ID] = c.At
+		}
+		return p.Key == key
+	})
+	m.rows = slices.DeleteFunc(m.rows, func(r modelRow) bool { return r.Key == key })
+}
+
+// trim wants nothing to change but the beginning of the log, and takes over how much of it went.
+func (m *machine) trim(t *rapid.T) {
+	key := someKey.Draw(t, "key")
+	before := sessions.Revision(rapid.Uint64Range(0, uint64(m.last[key])+1).Draw(t, "before"))
+	n, err := m.store.Trim(t.Context(), key, before)
+	if err != nil {
+		t.Fatalf("trim %s before %d: %v", key, before, err)
+	}
+	if n == 0 {
+		return
+	}
+	records := m.log[key]
+	if n >= len(records) || records[n-1].Revision >= before || !slices.ContainsFunc(records[n:], sessions.Record.Base) {
+		t.Fatalf("trim %s before %d removed %d of %+v", key, before, n, records)
+	}
+	m.log[key] = records[n:]
 }
 
 func (m *machine) prune(t *rapid.T) {
