@@ -14,13 +14,13 @@ const (
 	bubbleAfter   = time.Second      // a turn that lasts longer shows what it does
 	bubbleRefresh = 5 * time.Second  // so that the elapsed time moves while nothing else does ...
 	bubbleSlower  = 15 * time.Second // ... and this after half a minute
-	bubbleClosing = 5                // attempts at the last edit
-	bubbleSettle  = 2 * time.Second  // how long an answer waits for a bubble that is being posted
+	bubbleSettle  = 2 * time.Second  // how long an answer waits for a call that is under way
 )
 
 // bubble is the one progress message of a turn. It is lossy: what matters is in the log. Events only change the state
 // and ring; its goroutine posts the message once and then edits it, latest state first, never faster than the platform
-// likes. It is never posted twice: if nobody knows whether it was posted, there is none.
+// likes. It is never posted twice: if nobody knows whether it was posted, there is none. Its last edit is no part of
+// this: the commit that ends the turn holds it as an outbox row, so that no bubble says "working" for ever.
 type bubble struct {
 	t      *turn
 	editor platforms.Editor // nil = no bubble
@@ -28,20 +28,24 @@ type bubble struct {
 	mu      sync.Mutex
 	state   progress
 	message string // the platform's id
-	end     string // the closing text, once the turn is over
+	end     string // what it says in the end; set before over is closed
+	parked  bool   // the turn goes on later, in this message
+	late    bool   // the turn has been closed without knowing the message
 	ring    chan struct{}
 	begun   chan struct{} // closed at the first tool call
 	posted  chan struct{} // closed when it has been posted, or never will be
-	over    chan struct{} // closed by finish
-	once    sync.Once
+	over    chan struct{} // closed when the turn is over
+	done    chan struct{} // closed when nothing is under way any more
+	once    sync.Once     // for begun
+	ended   sync.Once     // for over
 }
 
 func newBubble(t *turn, message string) *bubble {
 	g := t.c.g
 	b := &bubble{
 		t: t, message: message, ring: make(chan struct{}, 1), begun: make(chan struct{}), over: make(chan struct{}),
-		posted: make(chan struct{}),
-		state:  progress{mode: g.cfg.Progress, started: t.started},
+		posted: make(chan struct{}), done: make(chan struct{}),
+		state: progress{mode: g.cfg.Progress, started: t.started},
 	}
 	if g.cfg.Progress != ProgressOff {
 		b.editor, _ = g.adapters[t.address.Platform].(platforms.Editor)
@@ -60,22 +64,28 @@ func (b *bubble) id() string {
 func (b *bubble) start() {
 	if b.editor == nil {
 		close(b.posted)
+		close(b.done)
 		return
 	}
 	b.t.c.g.bubbles.Go(b.run)
 }
 
-// settle waits, not long, for a bubble that is just being posted, so that it does not turn up below the answer.
+// settle waits, not long, for a bubble that is just being posted, so that it does not turn up below the answer or a
+// question.
 func (b *bubble) settle() {
 	select {
 	case <-b.begun:
+		waitFor(b.posted)
 	default:
-		return
 	}
+}
+
+// waitFor waits for a channel, not long.
+func waitFor(c <-chan struct{}) {
 	timer := time.NewTimer(bubbleSettle)
 	defer timer.Stop()
 	select {
-	case <-b.posted:
+	case <-c:
 	case <-timer.C:
 	}
 }
@@ -97,20 +107,38 @@ func (b *bubble) observe(e loop.Event) {
 	}
 }
 
-// finish closes the bubble with a summary. A turn that was left open goes on later, in the same message.
-func (b *bubble) finish(o loop.Outcome, left bool) {
+// finish ends the showing of progress and returns the message that is left to be closed, with the text in b.end; empty
+// if there is none. It waits, not long, for a call that is under way: neither a post that turns up below the answer nor
+// an edit after the last one is wanted.
+func (b *bubble) finish(o loop.Outcome) (message string) {
 	b.mu.Lock()
-	if left {
-		b.end = "⏸ Interrupted by a restart; I will go on from here."
-	} else {
-		b.end = b.state.summary(o, time.Now())
-	}
+	b.end = b.state.summary(o, time.Now())
 	b.mu.Unlock()
-	close(b.over)
+	b.settle()
+	b.halt()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.late = b.message == ""
+	return b.message
+}
+
+// park says that the turn was left open and goes on later, in the same message.
+func (b *bubble) park() {
+	b.mu.Lock()
+	b.parked = true
+	b.mu.Unlock()
+	b.halt()
+}
+
+// halt ends the showing of progress.
+func (b *bubble) halt() {
+	b.ended.Do(func() { close(b.over) })
+	waitFor(b.done)
 }
 
 func (b *bubble) run() {
-	ctx := b.t.c.g.outbox.ctx
+	defer close(b.done)
+	ctx := platforms.Droppable(b.t.c.g.outbox.ctx, b.over)
 	shown := ""
 	if b.id() == "" {
 		shown = b.post(ctx)
@@ -121,16 +149,15 @@ func (b *bubble) run() {
 	}
 }
 
-// keep edits the bubble, which shows a text now, while the turn runs, and closes it.
+// keep edits the bubble, which shows a text now, while the turn runs.
 func (b *bubble) keep(ctx context.Context, shown string) {
-	defer b.t.c.g.shown.put(b.id(), true)()
 	every := max(b.t.c.g.cfg.EditEvery, b.t.c.g.adapters[b.t.address.Platform].Limits().EditEvery)
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-b.over:
-			b.close(ctx)
+			b.pause(ctx)
 			return
 		case <-b.ring:
 		case <-time.After(b.refresh()):
@@ -144,7 +171,13 @@ func (b *bubble) keep(ctx context.Context, shown string) {
 			shown = text
 		} else {
 			wait = max(wait, platforms.WaitOf(err))
-			if c := platforms.ClassOf(err); c == platforms.Gone || c == platforms.Forbidden || c == platforms.Fatal {
+			switch platforms.ClassOf(err) {
+			case platforms.Gone, platforms.Forbidden: // it is not fought over
+				b.mu.Lock()
+				b.message = ""
+				b.mu.Unlock()
+				return
+			case platforms.Fatal:
 				return
 			}
 		}
@@ -180,7 +213,7 @@ func (b *bubble) post(ctx context.Context) string {
 	t := b.t
 	text := b.text()
 	out := b.outgoing(text, true)
-	out.Key, out.Silent = t.id, true
+	out.Key, out.Silent, out.Class = t.id, true, platforms.PriorityApproval // a person waits for a first sign
 	began := time.Now()
 	id, err := t.c.g.adapters[t.address.Platform].Send(ctx, t.address, out)
 	if platforms.ClassOf(err) == platforms.OutcomeUnknown {
@@ -192,8 +225,13 @@ func (b *bubble) post(ctx context.Context) string {
 	}
 	b.mu.Lock()
 	b.message = id
+	late := b.late
 	b.mu.Unlock()
-	t.shown(ctx, id)
+	if late {
+		t.owe(ctx, lastEdit(t.address, id, b.end))
+	} else {
+		t.shown(ctx, id)
+	}
 	return text
 }
 
@@ -215,8 +253,7 @@ func (b *bubble) find(ctx context.Context, out platforms.Outgoing, began time.Ti
 	return id, err
 }
 
-// shown records the bubble in the log, so that a restart finds it again. If the turn has ended meanwhile the log refuses
-// it, and there is no need.
+// shown records the bubble in the log, so that a restart finds it again. The log refuses it while the turn is not open.
 func (t *turn) shown(ctx context.Context, message string) {
 	err := t.log.append(ctx, sessions.Record{Entries: []sessions.Entry{sessions.BubbleShown{Turn: t.id, MessageID: message}}})
 	if err != nil {
@@ -224,26 +261,22 @@ func (t *turn) shown(ctx context.Context, message string) {
 	}
 }
 
-// close makes the last edit. It is worth a few attempts: a bubble that says "working" for ever misleads.
-func (b *bubble) close(ctx context.Context) {
+// pause says that the turn goes on later, if it does: that is worth one attempt.
+func (b *bubble) pause(ctx context.Context) {
 	b.mu.Lock()
-	text := b.end
+	parked := b.parked
 	b.mu.Unlock()
-	for n := 1; n <= bubbleClosing; n++ {
-		err := b.edit(ctx, text, false)
-		if err == nil {
-			return
-		}
-		switch platforms.ClassOf(err) {
-		case platforms.RateLimited, platforms.Transient, platforms.OutcomeUnknown:
-		default:
-			n = bubbleClosing
-		}
-		b.t.c.g.log.Debug("a progress message could not be closed", "task", b.t.id, "error", err)
-		if !sleepUntil(ctx, time.Now().Add(max(platforms.WaitOf(err), backoff(n)))) {
-			return
-		}
+	if !parked {
+		return
 	}
+	if err := b.edit(ctx, "⏸ Interrupted by a restart; I will go on from here.", false); err != nil {
+		b.t.c.g.log.Debug("a progress message could not be changed", "task", b.t.id, "error", err)
+	}
+}
+
+// lastEdit is the last edit of a message that has shown how something goes on.
+func lastEdit(at platforms.Address, message, text string) output {
+	return output{To: at, Pieces: []string{text}, Shown: []string{message}, Closing: true}
 }
 
 func (b *bubble) text() string {

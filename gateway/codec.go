@@ -77,17 +77,29 @@ func decodeInput(item sessions.Item) (*input, error) {
 	return in, nil
 }
 
-// output is what an outbox row holds: one answer, cut into the parts that are sent one by one.
+// output is what an outbox row holds: one answer, cut into the parts that are sent one by one; or the last edit of a
+// message that has shown how something goes on.
 type output struct {
 	Version int                      `json:"v"`
 	To      platforms.Address        `json:"to"`
 	ReplyTo string                   `json:"reply_to,omitempty"`
 	Pieces  []string                 `json:"pieces"` // Markdown; part i of the row sends piece i
 	Buttons [][]platforms.Button     `json:"buttons,omitempty"`
-	Bubble  string                   `json:"bubble,omitempty"` // message id of the turn's progress message
-	Edited  *platforms.MessageEdited `json:"edited,omitempty"` // the changed message that a button offers to answer
-	Notice  bool                     `json:"notice,omitempty"` // says that another row is in doubt; never itself offered again
+	Shown   []string                 `json:"shown,omitempty"`   // ids of messages that become the parts, by edits; more than there are parts are deleted
+	Closing bool                     `json:"closing,omitempty"` // no answer: nothing is lost with it, and it is never posted anew
+	Bubble  string                   `json:"bubble,omitempty"`  // message id of the turn's progress message
+	Edited  *platforms.MessageEdited `json:"edited,omitempty"`  // the changed message that a button offers to answer
+	Notice  bool                     `json:"notice,omitempty"`  // says that another row is in doubt; never itself offered again
 	id      sessions.RowID           // not encoded: the row's id, if it must be known before; empty = a new one
+}
+
+// lane is the name of the lane that delivers an output. What closes a message has one of its own, so that it holds no
+// answer.
+func (o output) lane() string {
+	if o.Closing {
+		return o.To.String() + " closing"
+	}
+	return o.To.String()
 }
 
 func (o output) encode() ([]byte, error) {

@@ -236,6 +236,8 @@ func (r *rig) configure(text string) {
 			r.cfg.CatchUp = time.Duration(number(value)) * time.Second
 		case "workers":
 			r.cfg.Workers = number(value)
+		case "final":
+			r.cfg.Delivery = gateway.Deliveries{"": {Final: gateway.Final(value)}}
 		case "progress":
 			r.cfg.Progress = gateway.Progress(value)
 		case "fallback":

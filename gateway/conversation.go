@@ -272,15 +272,19 @@ func (c *conversation) finish(ctx context.Context, end turnEnd) {
 
 // commit writes entries, consumed items and answers in one record and hands the answers to their lanes.
 func (c *conversation) commit(ctx context.Context, entries []sessions.Entry, consumed []sessions.ItemID, outs ...output) error {
-	b, err := c.g.outbox.prepare(c.key, outs)
+	return c.g.commit(ctx, c.log, entries, consumed, outs...)
+}
+
+func (g *Gateway) commit(ctx context.Context, log *convLog, entries []sessions.Entry, consumed []sessions.ItemID, outs ...output) error {
+	b, err := g.outbox.prepare(log.key, outs)
 	if err != nil {
 		return err
 	}
-	err = c.log.append(ctx, sessions.Record{Entries: entries, Consumed: consumed, Outbox: b.rows})
-	if err == nil || c.g.outbox.stored(c.g.ctx, b) {
-		c.g.outbox.start(b)
+	err = log.append(ctx, sessions.Record{Entries: entries, Consumed: consumed, Outbox: b.rows})
+	if err == nil || g.outbox.stored(g.ctx, b) {
+		g.outbox.start(b)
 	} else {
-		c.g.outbox.cancel(b)
+		g.outbox.cancel(b)
 	}
 	return err
 }

@@ -14,9 +14,11 @@ import (
 const (
 	// sendAttempts is how often a part is tried while the platform is in trouble. With the backoff's cap of a minute
 	// that is most of a day.
-	sendAttempts   = 1000
-	backoffFirst   = time.Second
-	backoffLongest = time.Minute
+	sendAttempts = 1000
+	// closingAttempts is the same for the last edit of a progress message.
+	closingAttempts = 8
+	backoffFirst    = time.Second
+	backoffLongest  = time.Minute
 )
 
 // job is a row on its way. It belongs to its lane's goroutine.
@@ -24,25 +26,41 @@ type job struct {
 	row     sessions.Row
 	out     output
 	claimed bool // the commit that queued the row wrote its first part as "sending", and it has not been sent yet
-	taken   bool // an earlier process has left it
 	lost    bool // the part that is "sending" may have been posted: the attempt ended without anybody knowing how
 }
 
 // deliver sends what a row still has to send.
 func (o *outbox) deliver(j *job) {
 	adapter := o.adapters[j.out.To.Platform]
+	o.trim(adapter, j)
 	doubt := false
 	for i := range j.row.Parts {
 		for o.ctx.Err() == nil && o.step(adapter, j, i) {
 		}
 		doubt = doubt || j.row.Parts[i].State == sessions.InDoubt
 	}
-	switch {
-	case doubt:
-		o.doubt(j.row.Key, j.row.ID)
-	case j.taken && j.out.Bubble != "" && o.ctx.Err() == nil:
-		o.orphan(j.out.To, j.out.Bubble)
+	if j.out.Closing {
+		o.paid(j)
 	}
+	if doubt {
+		o.doubt(j.row.Key, j.row.ID)
+	}
+}
+
+// trim deletes the messages that have shown more than there is to say in the end.
+func (o *outbox) trim(adapter platforms.Adapter, j *job) {
+	deleter, ok := adapter.(platforms.Deleter)
+	for i := len(j.out.Pieces); ok && i < len(j.out.Shown); i++ {
+		if err := deleter.Delete(o.ctx, j.out.To, j.out.Shown[i]); err != nil {
+			o.log.Warn("a message that is not needed any more could not be deleted", "row", j.row.ID, "message", j.out.Shown[i], "error", err)
+		}
+	}
+}
+
+// edits tells whether a message stands there that is to become a part. Editing it can be repeated freely.
+func (o *outbox) edits(j *job, i int) bool {
+	_, ok := o.adapters[j.out.To.Platform].(platforms.Editor)
+	return ok && i < len(j.out.Shown) && !j.row.Parts[i].Resent && o.now(j.out.To) == j.out.To
 }
 
 // step makes one attempt at one part and reports whether another one is due. A part that is "sending" without having
@@ -52,6 +70,8 @@ func (o *outbox) step(adapter platforms.Adapter, j *job, i int) bool {
 	switch {
 	case p.State == sessions.Sending && j.claimed:
 		j.claimed = false
+	case p.State == sessions.Sending && j.lost && o.edits(j, i):
+		j.lost = false
 	case p.State == sessions.Sending && j.lost:
 		return o.resolve(adapter, j, i)
 	case p.State == sessions.Queued:
@@ -68,8 +88,13 @@ func (o *outbox) step(adapter platforms.Adapter, j *job, i int) bool {
 	default:
 		return false
 	}
+	edited := o.edits(j, i)
 	id, err := o.send(o.ctx, adapter, j, i)
-	p = judge(p, id, err)
+	if edited || j.out.Closing {
+		p = judgeEdit(p, id, err, j.out.Closing)
+	} else {
+		p = judge(p, id, err)
+	}
 	if err != nil {
 		o.log.Warn("an answer was not delivered", "row", j.row.ID, "part", i, "lane", j.row.Lane,
 			"state", p.State, "attempts", p.Attempts, "error", err)
@@ -94,25 +119,39 @@ func (o *outbox) outgoing(j *job, i int) (platforms.Address, platforms.Outgoing)
 	if i == len(j.out.Pieces)-1 {
 		out.Buttons = j.out.Buttons
 	}
+	if j.out.Closing {
+		out.Class = platforms.PriorityProgress
+	}
 	return to, out
 }
 
-// send posts one part. A refused format is sent once more as plain text, and what was meant for a chat that has moved is
-// sent after it.
+// send posts one part, or edits the message that becomes it. A refused format is sent once more as plain text, and what
+// was meant for a chat that has moved is posted after it.
 func (o *outbox) send(ctx context.Context, adapter platforms.Adapter, j *job, i int) (string, error) {
 	to, out := o.outgoing(j, i)
-	id, err := adapter.Send(ctx, to, out)
+	put, edit := adapter.Send, o.edits(j, i)
+	if edit {
+		put = func(ctx context.Context, at platforms.Address, out platforms.Outgoing) (string, error) {
+			return j.out.Shown[i], adapter.(platforms.Editor).Edit(ctx, at, j.out.Shown[i], out)
+		}
+	} else if j.out.Closing {
+		return "", &platforms.Error{Class: platforms.Gone, Op: "close a message"}
+	}
+	id, err := put(ctx, to, out)
 	if chat := platforms.MovedTo(err); chat != "" {
 		if err := o.moved(ctx, to, chat); err != nil {
 			o.log.Error("the move of a chat could not be remembered", "lane", j.row.Lane, "error", err)
 		}
+		if edit { // there it has no message
+			return "", err
+		}
 		to.Chat, out.ReplyTo = chat, ""
-		id, err = adapter.Send(ctx, to, out)
+		id, err = put(ctx, to, out)
 	}
 	if platforms.ClassOf(err) == platforms.BadFormat {
 		o.log.Warn("the platform refused the formatting; sending plain text", "row", j.row.ID, "part", i, "error", err)
 		out.Plain, out.Text = true, markup.Plain(out.Text)
-		id, err = adapter.Send(ctx, to, out)
+		id, err = put(ctx, to, out)
 	}
 	return id, err
 }
@@ -137,6 +176,23 @@ func judge(p sessions.Part, id string, err error) sessions.Part {
 			p.State = sessions.Dead
 		}
 	default:
+		p.State = sessions.Dead
+	}
+	return p
+}
+
+// judgeEdit is judge for the last edit of a message. If somebody has deleted an answer's message the part is posted
+// anew; what only closes a message is not fought over.
+func judgeEdit(p sessions.Part, id string, err error, closing bool) sessions.Part {
+	class := platforms.ClassOf(err)
+	p = judge(p, id, err)
+	switch {
+	case class == platforms.OutcomeUnknown: // an edit can be repeated
+		p.State, p.NotBefore = sessions.Queued, time.Now().Add(backoff(p.Attempts))
+	case class == platforms.Gone && !closing:
+		p.State, p.Resent, p.First, p.NotBefore = sessions.Queued, true, time.Time{}, time.Time{}
+	}
+	if closing && p.Attempts >= closingAttempts && p.State == sessions.Queued {
 		p.State = sessions.Dead
 	}
 	return p

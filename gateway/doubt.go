@@ -80,14 +80,18 @@ func inDoubt(row sessions.Row) (what string, attempts int) {
 // platform. It reports false if there is none; if the edit fails the conversation gets to know.
 func (c *conversation) offerInBubble(row sessions.Row, out output, offer platforms.Outgoing) bool {
 	editor, ok := c.g.adapters[out.To.Platform].(platforms.Editor)
-	if !ok || out.Bubble == "" || c.g.shown.get(out.Bubble) {
+	if !ok || out.Bubble == "" {
 		return false
 	}
 	c.g.beside(func(ctx context.Context) {
-		if err := editor.Edit(ctx, out.To, out.Bubble, offer); err != nil {
+		if c.g.outbox.closed(ctx, out.Bubble) {
+			err := editor.Edit(ctx, out.To, out.Bubble, offer)
+			if err == nil {
+				return
+			}
 			c.g.log.Warn("an answer in doubt could not be offered in the progress message", "row", row.ID, "error", err)
-			c.g.live.post(row.Key, doubtful{row: row.ID, notice: true})
 		}
+		c.g.live.post(row.Key, doubtful{row: row.ID, notice: true})
 	})
 	return true
 }

@@ -56,6 +56,7 @@ type Config struct {
 	MaxOutput  int                       // tokens reserved for a reply
 	CompressAt float64                   // share of Window - MaxOutput at which the history is compressed before a turn
 	Progress   Progress                  // what the bubble shows
+	Delivery   Deliveries                // how answers come
 	EditEvery  time.Duration             // shortest distance between two edits of a bubble
 	CatchUp    time.Duration             // how old may be what was written while we were away and is answered; 0 = nothing is
 	WorkRoot   string                    // folder that holds the conversations' work folders
@@ -102,7 +103,6 @@ type Gateway struct {
 	turns     index[*turn]            // by task id
 	asks      index[*pendingAsk]      // that wait for a person, by id
 	questions index[*pendingQuestion] // likewise
-	shown     index[bool]             // message ids of the bubbles that are still being edited
 	stuck     sync.Map                // ids of sessions whose people know that compressing does not help any more
 
 	ctx     context.Context // of the conversations; cancelled with loop.ErrParked
@@ -147,9 +147,6 @@ func (g *Gateway) Run(ctx context.Context) error {
 	g.moves, g.places = &moves{store: g.store}, newPlaces(g.store)
 	g.outbox = newOutbox(delivery, g.store, g.adapters, g.log)
 	g.outbox.doubt, g.outbox.now, g.outbox.moved = g.doubt, g.moves.now, g.migrated
-	g.outbox.orphan = func(at platforms.Address, bubble string) {
-		g.replace(at, bubble, "✅ Done, with a restart at the end.") // the earlier process may not have come to say so
-	}
 	if err := g.recover(ctx); err != nil {
 		return fmt.Errorf("take over what an earlier run left: %w", err)
 	}

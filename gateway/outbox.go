@@ -18,7 +18,6 @@ type outbox struct {
 	adapters map[platforms.Name]platforms.Adapter
 	log      *slog.Logger
 	doubt    func(sessions.Key, sessions.RowID)                                 // called when nothing is left to do for a row but what is in doubt
-	orphan   func(at platforms.Address, bubble string)                          // called when the answer below a progress message of an earlier process is out
 	now      func(platforms.Address) platforms.Address                          // where something for an address has to be sent
 	moved    func(ctx context.Context, from platforms.Address, to string) error // called when a chat turns out to have moved
 
@@ -26,6 +25,7 @@ type outbox struct {
 	mu    sync.Mutex
 	idle  *sync.Cond // no lane is left
 	lanes map[string]*lane
+	owed  map[string]chan struct{} // by the id of a message: closed once its last edit, which a row holds, is out
 }
 
 type lane struct {
@@ -35,7 +35,7 @@ type lane struct {
 }
 
 func newOutbox(ctx context.Context, store sessions.Store, adapters map[platforms.Name]platforms.Adapter, log *slog.Logger) *outbox {
-	o := &outbox{store: store, adapters: adapters, log: log, ctx: ctx, lanes: map[string]*lane{}}
+	o := &outbox{store: store, adapters: adapters, log: log, ctx: ctx, lanes: map[string]*lane{}, owed: map[string]chan struct{}{}}
 	o.idle = sync.NewCond(&o.mu)
 	return o
 }
@@ -62,7 +62,7 @@ func (o *outbox) prepare(key sessions.Key, outs []output) (batch, error) {
 			out.id = sessions.RowID(newID())
 		}
 		row := sessions.Row{
-			ID: out.id, Key: key, Lane: out.To.String(), Payload: payload,
+			ID: out.id, Key: key, Lane: out.lane(), Payload: payload,
 			Parts: make([]sessions.Part, len(out.Pieces)),
 		}
 		for i := range row.Parts {
@@ -134,9 +134,43 @@ func (o *outbox) push(j *job) {
 		o.lanes[j.row.Lane] = l
 	}
 	l.jobs = append(l.jobs, j)
+	o.owe(j)
 	if !l.running {
 		l.running = true
 		go o.run(j.row.Lane, l)
+	}
+}
+
+// owe remembers that a closing row is not out yet; mu is held.
+func (o *outbox) owe(j *job) {
+	if j.out.Closing && o.owed[j.out.Shown[0]] == nil {
+		o.owed[j.out.Shown[0]] = make(chan struct{})
+	}
+}
+
+// paid says that a closing row is out, or never will be.
+func (o *outbox) paid(j *job) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if done := o.owed[j.out.Shown[0]]; done != nil {
+		close(done)
+		delete(o.owed, j.out.Shown[0])
+	}
+}
+
+// closed waits until nothing more is to be done to a message. It reports false if the context ended first.
+func (o *outbox) closed(ctx context.Context, message string) bool {
+	o.mu.Lock()
+	done := o.owed[message]
+	o.mu.Unlock()
+	if done == nil {
+		return true
+	}
+	select {
+	case <-done:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 
@@ -193,6 +227,11 @@ func (o *outbox) recover(ctx context.Context) error {
 		}
 		found = append(found, &job{row: row, out: out})
 	}
+	o.mu.Lock()
+	for _, j := range found {
+		o.owe(j)
+	}
+	o.mu.Unlock()
 	for _, j := range found {
 		o.takeOver(j)
 	}
@@ -201,7 +240,6 @@ func (o *outbox) recover(ctx context.Context) error {
 
 // takeOver counts the attempt in which the earlier process ended, and queues the row.
 func (o *outbox) takeOver(j *job) {
-	j.taken = true
 	for i := range j.row.Parts {
 		if p := &j.row.Parts[i]; p.State == sessions.Sending {
 			p.Attempts++

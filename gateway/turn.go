@@ -25,6 +25,7 @@ type turn struct {
 	requester string
 	started   time.Time
 	address   platforms.Address
+	delivery  Delivery
 	bubble    *bubble
 	typing    *typing
 	asking    chan struct{} // holds one while a question for permission waits
@@ -60,6 +61,7 @@ func newTurn(ctx context.Context, c *conversation, inputs []*input, open *sessio
 		t.id, t.resumed, t.requester, t.started, shown = open.ID, true, open.Requester, open.Started, open.Bubble
 	}
 	t.ctx, t.cancel = context.WithCancelCause(ctx)
+	t.delivery = c.g.cfg.Delivery.at(o.Address)
 	t.typing = newTyping(c.g, t.address)
 	t.bubble = newBubble(t, shown)
 	if t.resumed {
@@ -86,11 +88,11 @@ func (t *turn) run() turnEnd {
 	if !t.resumed {
 		t.compress()
 		if cause := context.Cause(t.ctx); cause != nil && cause != loop.ErrStopped {
-			t.bubble.finish(loop.Outcome{Reason: loop.EndSuperseded}, cause == loop.ErrParked)
+			t.leave(loop.EndSuperseded)
 			return turnEnd{unstarted: t.inputs}
 		}
 		if err := t.open(); err != nil {
-			t.bubble.finish(loop.Outcome{Reason: loop.EndInternal}, false)
+			t.leave(loop.EndInternal)
 			return turnEnd{unstarted: t.inputs, err: err}
 		}
 	}
@@ -154,7 +156,9 @@ func (t *turn) loop() turnEnd {
 		ID: t.id, Journal: journal, Tools: g.parts.Tools, Resumed: t.resumed, Within: t.within, Observe: t.bubble.observe,
 		Scope: t.scope(work),
 	})
-	t.bubble.finish(outcome, !journal.ended)
+	if !journal.ended {
+		t.bubble.park()
+	}
 	return turnEnd{outcome: outcome, err: journal.err}
 }
 
@@ -165,6 +169,9 @@ func (t *turn) open() error {
 	s := t.log.snapshot()
 	if s.Prompt == nil || !bytes.Equal(s.Prompt.Tools, t.c.g.declared) {
 		entries = append(entries, t.prompt(s)...)
+	}
+	if shown := t.bubble.id(); shown != "" {
+		entries = append(entries, sessions.BubbleShown{Turn: t.id, MessageID: shown})
 	}
 	entries = append(entries, sessions.UserMessage{
 		Turn: t.id, Message: sessions.Message{Role: sessions.RoleUser, Text: t.text()},
@@ -241,46 +248,4 @@ func (t *turn) compress() {
 	}
 	g.log.Info("history compressed", "conversation", t.c.key, "before", compaction.Before, "after", compaction.After)
 	t.bubble.observe(loop.Compacted{Before: compaction.Before, After: compaction.After})
-}
-
-// turnJournal is the loop's way to the log.
-type turnJournal struct {
-	t     *turn
-	ended bool
-	err   error
-}
-
-// Session implements loop.Journal.
-func (j *turnJournal) Session() *sessions.Session { return j.t.log.snapshot() }
-
-// Append implements loop.Journal.
-func (j *turnJournal) Append(ctx context.Context, entries ...sessions.Entry) error {
-	err := j.t.log.append(ctx, sessions.Record{Entries: entries})
-	if err != nil {
-		j.err = err
-	} else {
-		j.t.c.g.keepNotes(entries)
-	}
-	return err
-}
-
-// End implements loop.Journal: the last entries, the consumed messages and the answer in one commit.
-func (j *turnJournal) End(ctx context.Context, outcome loop.Outcome, entries ...sessions.Entry) error {
-	var outs []output
-	last := j.t.inputs[len(j.t.inputs)-1]
-	text := outcome.Text
-	if text != "" {
-		text += j.t.note
-	}
-	if out, ok := j.t.c.g.answer(last, text); ok {
-		j.t.bubble.settle()
-		out.Bubble = j.t.log.snapshot().Turn.Bubble
-		outs = append(outs, out)
-	}
-	err := j.t.c.commit(ctx, entries, j.t.items(), outs...)
-	j.ended = err == nil
-	if err != nil {
-		j.err = err
-	}
-	return err
 }

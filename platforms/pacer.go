@@ -3,6 +3,7 @@ package platforms
 import (
 	"container/heap"
 	"context"
+	"errors"
 	"sync"
 	"time"
 )
@@ -70,28 +71,45 @@ func NewPacer(limitOf func(class string) Limit) *Pacer {
 	return &Pacer{limitOf: limitOf, classes: map[string]*pace{}}
 }
 
-// Take blocks until the permit is given or the context ends.
+// droppedKey is the context key of Droppable.
+type droppedKey struct{}
+
+// errDropped is why a call did not get its permit.
+var errDropped = errors.New("not wanted any more before it could begin")
+
+// Droppable is for calls that are worthless once over is closed, such as the edit of a text that is about to change for
+// good: one that still waits for its permit fails then, with nothing done; one that is under way goes on.
+func Droppable(ctx context.Context, over <-chan struct{}) context.Context {
+	return context.WithValue(ctx, droppedKey{}, over)
+}
+
+// Take blocks until the permit is given, the context ends, or the call is dropped (see Droppable).
 func (p *Pacer) Take(ctx context.Context, permit Permit) error {
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
 	}
+	over, _ := ctx.Value(droppedKey{}).(<-chan struct{})
 	p.mu.Lock()
 	w := &waiter{permit: permit, arrival: p.arrival, ready: make(chan struct{})}
 	p.arrival++
 	heap.Push(&p.waiting, w)
 	p.dispatch(time.Now())
 	p.mu.Unlock()
+	var err error
 	select {
 	case <-w.ready:
 		return nil
 	case <-ctx.Done():
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if w.index >= 0 {
-			heap.Remove(&p.waiting, w.index)
-		}
-		return context.Cause(ctx)
+		err = context.Cause(ctx)
+	case <-over:
+		err = errDropped
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if w.index >= 0 {
+		heap.Remove(&p.waiting, w.index)
+	}
+	return err
 }
 
 // Try takes the permit only if it is free now: for edits and typing, which are better dropped than late.
@@ -145,7 +163,11 @@ func (p *Pacer) readyAt(permit Permit, now time.Time) time.Time {
 			at = c.frozen
 		}
 		if l := c.limit; l.Every > 0 {
-			if t := c.tat.Add(-time.Duration(max(l.Burst, 1)-1) * l.Every); t.After(at) {
+			burst := max(l.Burst, 1)
+			if permit.Priority >= PriorityProgress && burst > 1 {
+				burst-- // what can wait leaves one call to what cannot
+			}
+			if t := c.tat.Add(-time.Duration(burst-1) * l.Every); t.After(at) {
 				at = t
 			}
 		}

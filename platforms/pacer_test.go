@@ -132,6 +132,44 @@ func TestPacerCancelled(t *testing.T) {
 	})
 }
 
+// TestPacerReserve: whatever progress uses up, an answer can go at once.
+func TestPacerReserve(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, began := testPacer(), time.Now()
+		k := &takers{p: p}
+		for range 5 {
+			k.take(t.Context(), "progress", Permit{Priority: PriorityProgress, Classes: []string{"b"}})
+		}
+		k.take(t.Context(), "final", Permit{Classes: []string{"b"}})
+		if want := []string{"progress", "progress", "final"}; !slices.Equal(k.order, want) || time.Since(began) > 0 {
+			t.Errorf("at once went %v, want %v", k.order, want)
+		}
+		k.done.Wait()
+	})
+}
+
+func TestPacerDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, over := testPacer(), make(chan struct{})
+		p.Freeze("chat", time.Now().Add(time.Hour))
+		ctx := Droppable(t.Context(), over)
+		if err := p.Take(ctx, Permit{Classes: []string{"free"}}); err != nil {
+			t.Errorf("a call that need not wait returns %v", err)
+		}
+		result := make(chan error, 1)
+		go func() { result <- p.Take(ctx, Permit{Classes: []string{"chat"}}) }()
+		synctest.Wait()
+		close(over)
+		if err := <-result; !errors.Is(err, errDropped) {
+			t.Errorf("a dropped call returns %v", err)
+		}
+		if n := p.waiting.Len(); n != 0 {
+			t.Errorf("%d calls still wait", n)
+		}
+		time.Sleep(2 * time.Hour) // virtual: the timer of the freeze runs out
+	})
+}
+
 func TestPacerForgets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := testPacer()

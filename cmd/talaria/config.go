@@ -37,6 +37,7 @@ type Config struct {
 	Memory     MemoryConfig     `toml:"memory"`
 	Delegation DelegationConfig `toml:"delegation"`
 	Progress   ProgressConfig   `toml:"progress"`
+	Delivery   DeliveryConfig   `toml:"delivery"`
 	HTTP       HTTPConfig       `toml:"http"`
 	Log        LogConfig        `toml:"log"`
 
@@ -191,6 +192,7 @@ func defaultConfig() Config {
 		Memory:     MemoryConfig{Limit: agenttools.DefaultMemoryLimit, UserLimit: agenttools.DefaultUserLimit},
 		Delegation: DelegationConfig{MaxIterations: 50, MaxParallel: 4},
 		Progress:   ProgressConfig{Mode: gateway.ProgressAll, EditInterval: 1500 * time.Millisecond},
+		Delivery:   DeliveryConfig{Final: gateway.FinalNew},
 		Log:        LogConfig{Level: "info", Format: "text"},
 	}
 }

@@ -122,6 +122,7 @@ func validate(cfg *Config) []string {
 	if s := cfg.Progress.EditInterval.Seconds(); s < 0.5 || s > 60 {
 		c.add("progress.edit_interval", "%s is not between 500ms and 1m", cfg.Progress.EditInterval)
 	}
+	validateDelivery(c, &cfg.Delivery)
 	if cfg.HTTP.Listen != "" {
 		if _, _, err := net.SplitHostPort(cfg.HTTP.Listen); err != nil {
 			c.add("http.listen", "%q is not an address like 127.0.0.1:8080", cfg.HTTP.Listen)

@@ -115,6 +115,6 @@ func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter,
 		Access: cfg.access(), Workers: cfg.Gateway.Workers, Busy: cfg.Gateway.Busy, Debounce: cfg.Gateway.Debounce, CatchUp: cfg.Gateway.CatchUp,
 		Window: cfg.Model.Window, MaxOutput: cfg.Model.MaxOutput, CompressAt: cfg.Gateway.CompressAt,
 		Progress: cfg.Progress.Mode, EditEvery: cfg.Progress.EditInterval, WorkRoot: work, Workspace: workspace, NewWork: newWork,
-		Grace: grace,
+		Delivery: cfg.deliveries(), Grace: grace,
 	}, parts)
 }

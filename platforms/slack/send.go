@@ -25,7 +25,7 @@ func (a *Adapter) Send(ctx context.Context, to platforms.Address, out platforms.
 	if to.Thread != "" {
 		options = append(options, slack.MsgOptionTS(to.Thread))
 	}
-	if out.Class == platforms.PriorityProgress {
+	if out.Class != platforms.PriorityFinal {
 		options = append(options, slack.MsgOptionDisableLinkUnfurl(), slack.MsgOptionDisableMediaUnfurl())
 	}
 	var ts string

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/talaria-agent/talaria/gateway"
+	"github.com/talaria-agent/talaria/platforms"
+)
+
+// DeliveryConfig says how answers come.
+type DeliveryConfig struct {
+	Final gateway.Final     `toml:"final"`
+	At    []DeliveryAtPlace `toml:"at"`
+}
+
+// DeliveryAtPlace is what is different on one platform ("telegram") or in one chat ("telegram:123").
+type DeliveryAtPlace struct {
+	Place string        `toml:"place"`
+	Final gateway.Final `toml:"final"`
+}
+
+// deliveries returns how answers come, by place. What a chat leaves out is as on its platform, and what that leaves out as
+// everywhere. The config has been validated.
+func (c *Config) deliveries() gateway.Deliveries {
+	all := gateway.Deliveries{"": {Final: c.Delivery.Final}}
+	for _, chats := range []bool{false, true} {
+		for _, at := range c.Delivery.At {
+			platform, _, chat := strings.Cut(at.Place, ":")
+			if chat != chats {
+				continue
+			}
+			d, ok := all[platform]
+			if !ok {
+				d = all[""]
+			}
+			d.Final = cmp.Or(at.Final, d.Final)
+			all[at.Place] = d
+		}
+	}
+	return all
+}
+
+func validateDelivery(c *checker, d *DeliveryConfig) {
+	finals := []string{string(gateway.FinalNew), string(gateway.FinalEdit)}
+	c.oneOf("delivery.final", string(d.Final), finals...)
+	seen := map[string]bool{}
+	for i, at := range d.At {
+		key := fmt.Sprintf("delivery.at[%d]", i)
+		platform, chat, one := strings.Cut(at.Place, ":")
+		shape, known := idShapes[platforms.Name(platform)]
+		switch {
+		case !known || one && !shape.chats.MatchString(chat):
+			c.add(key+".place", "%q is neither a platform like \"telegram\" nor a chat like \"telegram:-1001234567890\"", at.Place)
+		case seen[at.Place]:
+			c.add(key+".place", "%q stands there twice", at.Place)
+		}
+		seen[at.Place] = true
+		c.oneOf(key+".final", string(at.Final), append(finals, "")...)
+	}
+}

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/talaria-agent/talaria/gateway"
+)
+
+// TestDeliveries: a chat follows its platform and that the rest, in whatever order they stand.
+func TestDeliveries(t *testing.T) {
+	cfg, _, err := loadConfig(writeConfig(t, `
+[[delivery.at]]
+place = "telegram:-5"
+[[delivery.at]]
+place = "telegram:-6"
+final = "new"
+[[delivery.at]]
+place = "telegram"
+final = "edit"
+[[delivery.at]]
+place = "slack:C1"
+`), env("TELEGRAM_BOT_TOKEN", "1:a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := gateway.Deliveries{
+		"": {Final: gateway.FinalNew}, "telegram": {Final: gateway.FinalEdit}, "telegram:-5": {Final: gateway.FinalEdit},
+		"telegram:-6": {Final: gateway.FinalNew}, "slack:C1": {Final: gateway.FinalNew},
+	}
+	if d := cmp.Diff(want, cfg.deliveries()); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}

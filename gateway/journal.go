@@ -1,0 +1,78 @@
+package gateway
+
+import (
+	"context"
+
+	"github.com/talaria-agent/talaria/loop"
+	"github.com/talaria-agent/talaria/sessions"
+)
+
+// turnJournal is the loop's way to the log.
+type turnJournal struct {
+	t     *turn
+	ended bool
+	err   error
+}
+
+// Session implements loop.Journal.
+func (j *turnJournal) Session() *sessions.Session { return j.t.log.snapshot() }
+
+// Append implements loop.Journal.
+func (j *turnJournal) Append(ctx context.Context, entries ...sessions.Entry) error {
+	err := j.t.log.append(ctx, sessions.Record{Entries: entries})
+	if err != nil {
+		j.err = err
+	} else {
+		j.t.c.g.keepNotes(entries)
+	}
+	return err
+}
+
+// End implements loop.Journal: the last entries, the consumed messages, the answer and the last edit of the progress
+// message in one commit.
+func (j *turnJournal) End(ctx context.Context, outcome loop.Outcome, entries ...sessions.Entry) error {
+	err := j.t.c.commit(ctx, entries, j.t.items(), j.t.outputs(outcome)...)
+	j.ended = err == nil
+	if err != nil {
+		j.err = err
+	}
+	return err
+}
+
+// outputs is what a turn's end has to say: the answer, in a message of its own or in place of the progress message; and
+// what becomes of the latter.
+func (t *turn) outputs(outcome loop.Outcome) []output {
+	shown := t.bubble.finish(outcome)
+	text := outcome.Text
+	if text != "" {
+		text += t.note
+	}
+	var outs []output
+	if out, ok := t.c.g.answer(t.inputs[len(t.inputs)-1], text); ok {
+		if shown != "" && t.delivery.Final == FinalEdit && out.To == t.address {
+			out.Shown, shown = []string{shown}, ""
+		}
+		out.Bubble = shown
+		outs = append(outs, out)
+	}
+	if shown != "" {
+		outs = append(outs, lastEdit(t.address, shown, t.bubble.end))
+	}
+	return outs
+}
+
+// leave gives up a turn that is not open in the log.
+func (t *turn) leave(why loop.EndReason) {
+	if shown := t.bubble.finish(loop.Outcome{Reason: why}); shown != "" {
+		t.owe(t.c.g.outbox.ctx, lastEdit(t.address, shown, t.bubble.end))
+	}
+}
+
+// owe commits the last edit of a message after its turn has been closed, or before it was opened. If the log does not
+// take it, it is made all the same.
+func (t *turn) owe(ctx context.Context, out output) {
+	if err := t.c.g.commit(ctx, t.log, nil, nil, out); err != nil {
+		t.c.g.log.Debug("the end of a progress message was not recorded", "task", t.id, "error", err)
+		t.c.g.replace(out.To, out.Shown[0], out.Pieces[0])
+	}
+}
