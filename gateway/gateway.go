@@ -75,6 +75,7 @@ type Parts struct {
 	Tools      *tools.Registry
 	Missing    []tools.Missing // what /tools says of tools that the config wants and that are not there
 	Notes      Notebook        // nil = nothing is noted about anybody
+	Recorder   Recorder        // nil = turns are not recorded
 	Log        *slog.Logger
 }
 

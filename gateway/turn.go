@@ -152,10 +152,12 @@ func (t *turn) loop() turnEnd {
 		g.log.Error("the work folder is not usable", "conversation", t.c.key, "error", err)
 	}
 	journal := &turnJournal{t: t}
-	outcome := g.runner.Run(t.ctx, loop.Turn{
+	task, ended := t.recorded(loop.Turn{
 		ID: t.id, Journal: journal, Tools: g.parts.Tools, Resumed: t.resumed, Within: t.within, Observe: t.bubble.observe,
 		Scope: t.scope(work),
 	})
+	outcome := g.runner.Run(t.ctx, task)
+	ended(outcome)
 	if !journal.ended {
 		t.bubble.park()
 	}

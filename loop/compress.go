@@ -53,6 +53,18 @@ type Compressor struct {
 type Aim struct {
 	Focus string // what a person wants to be kept in particular; empty = nothing
 	Work  string // absolute path of the conversation's work folder, for what has to be cut; empty = there is none
+
+	tape Tape   // nil = none
+	lane string // of the turn that it happens in
+}
+
+// model makes a model call for a summary.
+func (a Aim) model(ctx context.Context, m Model, req Request) (Reply, error) {
+	tape := a.tape
+	if tape == nil {
+		tape = straight{}
+	}
+	return tape.Model(ctx, a.lane+"summary", m, req, func(string) {})
 }
 
 // NewCompressor returns a compressor that lets model write its summaries (nil = it writes plain digests), for a context
@@ -83,7 +95,7 @@ func (c *Compressor) redact(text string) string {
 	if c.Redact != nil {
 		text = c.Redact(text)
 	}
-	return withoutSecrets(text)
+	return WithoutSecrets(text)
 }
 
 func (c *Compressor) log() *slog.Logger {
@@ -197,10 +209,10 @@ func (c *Compressor) ask(ctx context.Context, plan layout, aim Aim, limit int) (
 	ctx, cancel := context.WithTimeout(ctx, summaryTimeout)
 	defer cancel()
 	question := c.redact(summaryQuestion(plan, aim.Focus, limit, min(maxTranscript, c.window*2)))
-	r, err := c.model.Call(ctx, Request{
+	r, err := aim.model(ctx, c.model, Request{
 		System:   summarySystem,
 		Messages: []sessions.Message{{Role: sessions.RoleUser, Text: question}},
-	}, func(string) {})
+	})
 	if err != nil {
 		return "", fmt.Errorf("summarise: %w", err)
 	}

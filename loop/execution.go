@@ -163,9 +163,11 @@ func (e *execution) ask(ctx context.Context, p prepared) (early finished, over b
 	t.clock.pause()
 	scope := t.Scope
 	scope.CallID = p.call.ID
-	decision, err := t.runner.Approver.Approve(ctx, tools.Ask{
-		Scope: scope, Tool: p.call.Name, Preview: p.preview, Reason: p.judged.Reason, Rule: p.judged.Rule,
-		Always: p.judged.Rule != "" && !p.judged.Fleeting,
+	decision, err := t.Tape.Approve(ctx, t.lane, p.call.ID, func() (tools.Decision, error) {
+		return t.runner.Approver.Approve(ctx, tools.Ask{
+			Scope: scope, Tool: p.call.Name, Preview: p.preview, Reason: p.judged.Reason, Rule: p.judged.Rule,
+			Always: p.judged.Rule != "" && !p.judged.Fleeting,
+		})
 	})
 	t.clock.resume()
 	t.emit(ApprovalOver{CallID: p.call.ID, Tool: p.call.Name, Allowed: err == nil && decision.Allowed})
@@ -247,9 +249,9 @@ func (e *execution) attend(ctx context.Context, p prepared) finished {
 	}
 
 	var over atomic.Bool // set by whoever comes first: the tool that returns, or the patience that ends
-	returned := make(chan called, 1)
+	returned := make(chan Returned, 1)
 	t.runner.stragglers.wait.Go(func() {
-		c := t.hooked(ctx, p, scope, &over)
+		c := t.Tape.Tool(ctx, t.lane, p.call, func() Returned { return t.hooked(ctx, p, scope, &over) })
 		if over.CompareAndSwap(false, true) {
 			returned <- c
 			return
@@ -277,12 +279,12 @@ func (e *execution) attend(ctx context.Context, p prepared) finished {
 	}
 	return finished{
 		call: p.call, text: text, outcome: outcome, took: time.Since(began), fault: f,
-		content: fingerprintOf(p.call.Name, c.result.Text), entries: kept(c.entries, outcome), aside: c.aside, cost: c.cost,
+		content: fingerprintOf(p.call.Name, c.Result.Text), entries: kept(c.Entries, outcome), aside: c.Aside, cost: c.Cost,
 	}
 }
 
 // awaitCall waits for a call to return, and when its context has ended for patience more.
-func awaitCall(ctx context.Context, returned <-chan called) (c called, ok bool) {
+func awaitCall(ctx context.Context, returned <-chan Returned) (c Returned, ok bool) {
 	select {
 	case c = <-returned:
 		return c, true
@@ -292,59 +294,48 @@ func awaitCall(ctx context.Context, returned <-chan called) (c called, ok bool) 
 	case c = <-returned:
 		return c, true
 	case <-time.After(patience):
-		return called{}, false
+		return Returned{}, false
 	}
 }
 
-// called is what a tool returned.
-type called struct {
-	result  tools.Result
-	err     error
-	tries   int
-	entries []sessions.Entry // of a SessionTool
-	note    string           // of the operator's hooks
-	aside   sessions.Spent   // by models that it asked, in all tries
-	cost    float64          // of that
-}
-
 // class says what a call that did not come to a good end failed of.
-func (c called) class(outcome sessions.Outcome, risk tools.Risk) tools.Failure {
+func (c Returned) class(outcome sessions.Outcome, risk tools.Risk) tools.Failure {
 	switch {
 	case outcome == sessions.OutcomeTimedOut:
 		return tools.FailTimeout
-	case c.err != nil:
-		class, _ := tools.Classify(c.err, risk)
+	case c.Err != nil:
+		class, _ := tools.Classify(c.Err, risk)
 		return class
-	case c.result.Class != "":
-		return c.result.Class
+	case c.Result.Class != "":
+		return c.Result.Class
 	}
 	return tools.FailTool
 }
 
 // callUntilItWorks calls a tool again if it failed for a reason that passes by itself, as long as its time lasts.
-func (t *turn) callUntilItWorks(ctx context.Context, p prepared, scope tools.Scope, over *atomic.Bool) called {
+func (t *turn) callUntilItWorks(ctx context.Context, p prepared, scope tools.Scope, over *atomic.Bool) Returned {
 	ctx, meter := metered(ctx)
 	for try := 1; ; try++ {
 		c := t.call(ctx, p, scope, over)
-		c.tries = try
-		c.aside, c.cost = meter.read()
-		if c.err == nil || ctx.Err() != nil || try == callTries {
+		c.Tries = try
+		c.Aside, c.Cost = meter.read()
+		if c.Err == nil || ctx.Err() != nil || try == callTries {
 			return c
 		}
-		class, again := tools.Classify(c.err, p.spec.Risk)
+		class, again := tools.Classify(c.Err, p.spec.Risk)
 		if !again {
 			return c
 		}
 		wait := callWait << (try - 1)
 		var said *tools.Trouble
-		if errors.As(c.err, &said) && said.Wait > 0 {
+		if errors.As(c.Err, &said) && said.Wait > 0 {
 			wait = said.Wait
 		}
 		if end, ok := ctx.Deadline(); ok && time.Until(end) <= wait {
 			return c
 		}
 		t.log.Info("calling the tool again", "call", p.call.ID, "tool", p.call.Name, "class", class, "stage", atExecution,
-			"try", try, "wait", wait, "err", c.err)
+			"try", try, "wait", wait, "err", c.Err)
 		if pause(ctx, wait); ctx.Err() != nil {
 			return c
 		}
@@ -352,28 +343,28 @@ func (t *turn) callUntilItWorks(ctx context.Context, p prepared, scope tools.Sco
 }
 
 // call calls the tool. A panic is a failed result.
-func (t *turn) call(ctx context.Context, p prepared, scope tools.Scope, over *atomic.Bool) (c called) {
+func (t *turn) call(ctx context.Context, p prepared, scope tools.Scope, over *atomic.Bool) (c Returned) {
 	defer func() {
 		if r := recover(); r != nil {
 			t.log.Error("panic in tool", "tool", p.call.Name, "panic", r, "stack", string(debug.Stack()))
-			c = called{result: tools.Failf("The tool crashed: %v. Try another way.", r)}
+			c = Returned{Result: tools.Failf("The tool crashed: %v. Try another way.", r)}
 		}
 	}()
 	arguments := json.RawMessage(p.call.Arguments)
 	if tool, ok := p.tool.(SessionTool); ok {
-		c.result, c.entries, c.err = tool.CallSession(ctx, SessionCall{scope, t.Journal.Session(), t, over}, arguments)
+		c.Result, c.Entries, c.Err = tool.CallSession(ctx, SessionCall{scope, t.Journal.Session(), t, over}, arguments)
 		return c
 	}
-	c.result, c.err = p.tool.Call(ctx, scope, arguments)
+	c.Result, c.Err = p.tool.Call(ctx, scope, arguments)
 	return c
 }
 
 // judge turns what a tool returned into an outcome and the text for the ledger. A call that finished in spite of a
 // cancel counts as what it is.
-func (c called) judge(cancelCause error, p prepared, scope tools.Scope, limits Limits) (sessions.Outcome, string) {
-	text := c.result.Text
+func (c Returned) judge(cancelCause error, p prepared, scope tools.Scope, limits Limits) (sessions.Outcome, string) {
+	text := c.Result.Text
 	switch {
-	case c.err == nil && !c.result.Failed:
+	case c.Err == nil && !c.Result.Failed:
 		return sessions.OutcomeOK, c.text(p.spec, scope, limits)
 	case cancelCause != nil:
 		outcome, why := sessions.OutcomeInterrupted, interruptedText
@@ -384,10 +375,10 @@ func (c called) judge(cancelCause error, p prepared, scope tools.Scope, limits L
 			why += "\n" + c.text(p.spec, scope, limits)
 		}
 		return outcome, why
-	case c.err != nil:
-		text := fmt.Sprintf("The tool could not run: %s", prefix(c.err.Error(), 500))
-		if c.tries > 1 {
-			text += fmt.Sprintf(" (tried %d times)", c.tries)
+	case c.Err != nil:
+		text := fmt.Sprintf("The tool could not run: %s", prefix(c.Err.Error(), 500))
+		if c.Tries > 1 {
+			text += fmt.Sprintf(" (tried %d times)", c.Tries)
 		}
 		return sessions.OutcomeFailed, text
 	}
@@ -395,13 +386,13 @@ func (c called) judge(cancelCause error, p prepared, scope tools.Scope, limits L
 }
 
 // text is the result as it goes into the ledger.
-func (c called) text(spec tools.Spec, scope tools.Scope, limits Limits) string {
-	text := shape(c.result, spec, scope, limits)
+func (c Returned) text(spec tools.Spec, scope tools.Scope, limits Limits) string {
+	text := shape(c.Result, spec, scope, limits)
 	if spec.Untrusted {
 		text = fromOutside(spec.Name, text)
 	}
-	if c.note != "" {
-		text += "\n\nThe operator's rules say: " + c.note
+	if c.Note != "" {
+		text += "\n\nThe operator's rules say: " + c.Note
 	}
 	return text
 }

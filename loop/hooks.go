@@ -10,7 +10,7 @@ import (
 )
 
 // hooked makes a call between the operator's hooks. They are asked once a call, however often it is tried.
-func (t *turn) hooked(ctx context.Context, p prepared, scope tools.Scope, over *atomic.Bool) called {
+func (t *turn) hooked(ctx context.Context, p prepared, scope tools.Scope, over *atomic.Bool) Returned {
 	arguments := json.RawMessage(p.call.Arguments)
 	var notes []string
 	for _, hook := range t.runner.Hooks {
@@ -27,26 +27,26 @@ func (t *turn) hooked(ctx context.Context, p prepared, scope tools.Scope, over *
 		}
 	}
 	c := t.callUntilItWorks(ctx, p, scope, over)
-	if c.err != nil {
+	if c.Err != nil {
 		return c
 	}
 	for _, hook := range t.runner.Hooks {
-		say, err := hook.After(ctx, scope, p.spec, arguments, c.result)
+		say, err := hook.After(ctx, scope, p.spec, arguments, c.Result)
 		if err != nil {
 			t.log.Warn("a hook failed after the call", "call", p.call.ID, "tool", p.call.Name, "err", err)
 		} else if say.Note != "" {
 			notes = append(notes, say.Note)
 		}
 	}
-	c.note = strings.Join(notes, "\n")
+	c.Note = strings.Join(notes, "\n")
 	return c
 }
 
-func refusedByHook(reason string) called {
+func refusedByHook(reason string) Returned {
 	if reason == "" {
 		reason = "no reason was given"
 	}
-	return called{result: tools.Result{
+	return Returned{Result: tools.Result{
 		Text: "The operator's rules do not allow this call: " + reason + ". Do without it, or ask the person.", Failed: true, Class: tools.FailPermission,
 	}}
 }

@@ -49,7 +49,7 @@ func (t *turn) infer(ctx context.Context) (reply, error) {
 		defer cancel()
 	}
 	t.emit(RoundStarted{Round: t.budget.rounds + 1})
-	r, err := t.route.model().Call(ctx, req, func(delta string) { t.emit(TextDelta{Text: delta}) })
+	r, err := t.Tape.Model(ctx, t.lane, t.route.model(), req, func(delta string) { t.emit(TextDelta{Text: delta}) })
 	if err != nil {
 		return reply{}, err
 	}

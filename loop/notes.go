@@ -229,7 +229,7 @@ func ownWords(before []string, middle []unit, limit int) []string {
 
 // quoted returns a person's message as lines: a short one whole, of a long one the beginning and what is marked in it.
 func quoted(text string) []string {
-	flat := strings.Join(strings.Fields(withoutSecrets(prefix(text, maxSaid))), " ")
+	flat := strings.Join(strings.Fields(WithoutSecrets(prefix(text, maxSaid))), " ")
 	if len(flat) <= maxWords {
 		return []string{"- " + flat}
 	}

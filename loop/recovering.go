@@ -119,7 +119,7 @@ func (t *turn) shorten(ctx context.Context) signal {
 	if t.runner.Compressor == nil {
 		return t.giveUp(EndModelFailed, t.err)
 	}
-	c, err := t.runner.Compressor.shorten(ctx, t.Journal.Session(), Aim{Work: t.Scope.Work})
+	c, err := t.runner.Compressor.shorten(ctx, t.Journal.Session(), t.aim())
 	if on := halted(ctx); on != "" {
 		return on
 	}

@@ -116,7 +116,7 @@ func TestValidationProblems(t *testing.T) {
 	most := 100.0
 	schema.Properties["mode"].Enum = []any{"content", "files"}
 	schema.Properties["limit"].Maximum = &most
-	set := newToolset(nil, nil, tools.Scope{})
+	set := newToolset(Turn{}, nil)
 	spec := tools.Spec{Name: "search", Schema: schema}
 	for arguments, want := range map[string][4]string{
 		`{"mode":"files","limit":"5"}`:  {"limit", "it is of type string", "integer; at most 100; how many to return", "write 5"},

@@ -131,6 +131,9 @@ type Turn struct {
 	// two steps, once the results of the tools are in and before the next model call; what it returned is committed
 	// before it is called again. nil = nobody can.
 	Steer func() (sessions.Steered, bool)
+	Tape  Tape // nil = none
+
+	lane string // see Tape
 }
 
 // Runner runs turns. Its fields do not change after the first Run; it may run any number of turns at once, one a

@@ -28,8 +28,8 @@ const redacted = "[redacted]"
 // secretWords are those of which a line has one if namedSecret can match in it; looking for them first is much faster.
 var secretWords = []string{"pass", "kennwort", "secret", "key", "token", "密码", "bearer"}
 
-// withoutSecrets takes everything out of a text that looks like a secret.
-func withoutSecrets(text string) string {
+// WithoutSecrets takes everything out of a text that looks like a secret.
+func WithoutSecrets(text string) string {
 	text = secretShapes.ReplaceAllString(text, redacted)
 	if strings.Contains(text, "://") {
 		text = urlSecret.ReplaceAllString(text, "${1}"+redacted+"@")

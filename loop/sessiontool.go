@@ -37,7 +37,7 @@ func (c SessionCall) Ask(ctx context.Context, q tools.Question) (tools.Answer, e
 	c.t.clock.pause()
 	defer c.t.clock.resume()
 	q.Scope = c.Scope
-	return c.t.runner.Asker.Ask(ctx, q)
+	return c.t.Tape.Answer(ctx, c.t.lane, c.Scope.CallID, func() (tools.Answer, error) { return c.t.runner.Asker.Ask(ctx, q) })
 }
 
 // PlainTools returns the tools of the turn that are not agent-level ones: those that a sub-agent can have.

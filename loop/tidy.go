@@ -20,7 +20,7 @@ func (t *turn) tidy(ctx context.Context) signal {
 	full := c.fills(s, c.SummarizeAt, defaultSummarizeAt) || len(s.Messages) > c.maxMessages()
 	if full && !t.incompressible {
 		unhurried, stop := Unhurried(ctx)
-		out, err = c.Compress(unhurried, s, Aim{Work: t.Scope.Work})
+		out, err = c.Compress(unhurried, s, t.aim())
 		stop()
 	}
 	if on := halted(ctx); on != "" && err != nil {
@@ -44,6 +44,9 @@ func (t *turn) tidy(ctx context.Context) signal {
 	t.emit(Compacted{Before: before, After: out.After, Pruned: out.Before == 0})
 	return ""
 }
+
+// aim is what a compression within the turn aims at.
+func (t *turn) aim() Aim { return Aim{Work: t.Scope.Work, tape: t.Tape, lane: t.lane} }
 
 // Unhurried returns a context that ends as ctx does, but not because a newer message supersedes the turn: a compression
 // that is under way is worth finishing, since the next turn would have to begin it anew. stop frees it.

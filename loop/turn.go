@@ -65,10 +65,13 @@ func newTurn(r *Runner, work Turn) *turn {
 	if work.Scope.Turn == "" {
 		work.Scope.Turn = work.ID
 	}
+	if work.Tape == nil {
+		work.Tape = straight{}
+	}
 	limits := r.Limits.orDefaults()
 	return &turn{
 		Turn: work, runner: r, limits: limits, log: log.With("task", work.ID),
-		tools: newToolset(work.Tools, r.Policy, work.Scope), health: newHealth(limits), route: chainOf(r.Model).start(),
+		tools: newToolset(work, r.Policy), health: newHealth(limits), route: chainOf(r.Model).start(),
 		nudged: map[Nudge]bool{}, changes: changes{},
 	}
 }
@@ -97,6 +100,7 @@ func (t *turn) run(ctx context.Context) Outcome {
 			t.fail(err)
 		}
 		t.logTransition(ctx, state, on, to)
+		t.Tape.Moved(t.lane, state, string(on), to)
 		state = to
 	}
 	return t.finish(ctx)

@@ -20,11 +20,16 @@ type toolset struct {
 	registry *tools.Registry
 	policy   tools.Policy
 	scope    tools.Scope
+	tape     Tape
+	lane     string
 	schemas  map[string]*jsonschema.Resolved
 }
 
-func newToolset(registry *tools.Registry, policy tools.Policy, scope tools.Scope) *toolset {
-	return &toolset{registry: registry, policy: policy, scope: scope, schemas: map[string]*jsonschema.Resolved{}}
+func newToolset(work Turn, policy tools.Policy) *toolset {
+	return &toolset{
+		registry: work.Tools, policy: policy, scope: work.Scope, tape: work.Tape, lane: work.lane,
+		schemas: map[string]*jsonschema.Resolved{},
+	}
 }
 
 // prepared is a call about which everything is known that can be known without running it.
@@ -121,21 +126,39 @@ func (s *toolset) prepare(c requested) (p prepared) {
 		p.refuse(sessions.OutcomeRefused, fault{tools.FailArguments, atParse}, e)
 		return p
 	}
-	p.preview = string(arguments)
-	if p.spec.Preview != nil {
-		p.preview = p.spec.Preview(arguments)
+	look := s.tape.Look(s.lane, c.ToolCall, func() Look { return s.look(p.spec, arguments) })
+	if n := len(look.Problems); n > 0 {
+		p.refuse(sessions.OutcomeRefused, fault{tools.FailArguments, atParse}, &callError{
+			Error: wrongArguments, Tool: c.Name, Problems: look.Problems[:min(n, maxProblems)],
+		})
+		return p
 	}
-	if p.spec.Paths != nil {
-		p.paths = p.spec.Paths(arguments)
-	}
-	p.judged = tools.Judgement{Verdict: tools.Allow}
-	if s.policy != nil {
-		p.judged = s.policy.Judge(s.scope, p.spec, arguments)
-	}
+	p.preview, p.paths, p.judged = look.Preview, look.Paths, look.Judged
 	if p.judged.Verdict == tools.DenyAlways {
 		p.refuse(sessions.OutcomeDenied, fault{tools.FailPermission, atCall}, deniedCall(c.Name, p.judged.Reason))
 	}
 	return p
+}
+
+// look asks the tool's own functions and the policy about a call.
+func (s *toolset) look(spec tools.Spec, arguments json.RawMessage) (l Look) {
+	if spec.Check != nil {
+		if l.Problems = spec.Check(arguments); len(l.Problems) > 0 {
+			return l
+		}
+	}
+	l.Preview = string(arguments)
+	if spec.Preview != nil {
+		l.Preview = spec.Preview(arguments)
+	}
+	if spec.Paths != nil {
+		l.Paths = spec.Paths(arguments)
+	}
+	l.Judged = tools.Judgement{Verdict: tools.Allow}
+	if s.policy != nil {
+		l.Judged = s.policy.Judge(s.scope, spec, arguments)
+	}
+	return l
 }
 
 func (s *toolset) lookup(name string) (tools.Tool, bool) {
@@ -153,10 +176,12 @@ func (s *toolset) substitute(spec tools.Spec) string {
 	return spec.Substitute
 }
 
-// validate checks arguments against a tool's schema, and then what they mean, and returns the structured error for the
-// model, nil if nothing is wrong.
+const wrongArguments = "invalid arguments; the call did not run"
+
+// validate checks arguments against a tool's schema, and returns the structured error for the model, nil if nothing is
+// wrong.
 func (s *toolset) validate(spec tools.Spec, arguments json.RawMessage) *callError {
-	e := &callError{Error: "invalid arguments; the call did not run", Tool: spec.Name}
+	e := &callError{Error: wrongArguments, Tool: spec.Name}
 	resolved, err := s.resolve(spec)
 	if err != nil {
 		return &callError{Error: "the tool is declared wrongly and cannot be called", Tool: spec.Name}
@@ -177,13 +202,6 @@ func (s *toolset) validate(spec tools.Spec, arguments json.RawMessage) *callErro
 			}
 			return e
 		}
-	}
-	if spec.Check == nil {
-		return nil
-	}
-	if found := spec.Check(arguments); len(found) > 0 {
-		e.Problems = found[:min(len(found), maxProblems)]
-		return e
 	}
 	return nil
 }

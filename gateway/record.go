@@ -1,0 +1,31 @@
+package gateway
+
+import (
+	"context"
+
+	"github.com/talaria-agent/talaria/loop"
+)
+
+// Recorder writes down what turns get from models, tools and people, so that they can be played again.
+type Recorder interface {
+	// Begin returns the turn that is to be run instead of work, under ctx, and what is to be told how it came out.
+	Begin(ctx context.Context, setup loop.Setup, work loop.Turn) (loop.Turn, func(loop.Outcome) error, error)
+}
+
+// recorded is the turn with its recording, if there is to be one. What goes wrong with it is no matter of the turn's.
+func (t *turn) recorded(work loop.Turn) (recorded loop.Turn, ended func(loop.Outcome)) {
+	g := t.c.g
+	if g.parts.Recorder == nil {
+		return work, func(loop.Outcome) {}
+	}
+	recorded, end, err := g.parts.Recorder.Begin(t.ctx, g.runner.Setup(), work)
+	if err != nil {
+		g.log.Warn("the turn is not recorded", "task", t.id, "error", err)
+		return work, func(loop.Outcome) {}
+	}
+	return recorded, func(o loop.Outcome) {
+		if err := end(o); err != nil {
+			g.log.Info("the recording of the turn is not complete", "task", t.id, "error", err)
+		}
+	}
+}

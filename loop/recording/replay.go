@@ -1,0 +1,238 @@
+package recording
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/talaria-agent/talaria/loop"
+	"github.com/talaria-agent/talaria/sessions"
+	"github.com/talaria-agent/talaria/tools"
+)
+
+// Summary counts what was played again and was the same.
+type Summary struct {
+	Turn                                string
+	Stretches, Requests, Calls, Entries int
+	Reason                              loop.EndReason // empty = the turn is still open
+}
+
+func (s Summary) String() string {
+	how := "is still open"
+	if s.Reason != "" {
+		how = fmt.Sprintf("ended by %q", s.Reason)
+	}
+	return fmt.Sprintf("the same: turn %s, %d model calls, %d tool calls, %d log entries, %s", s.Turn, s.Requests, s.Calls, s.Entries, how)
+}
+
+// Replay runs the loop on an export of one turn. live are tools that run for real, if the turn had them: such as only
+// start more of the loop. redact is what the secrets were taken out with. An error that is a *Difference says what the loop
+// does differently; any other, why that cannot be told. A turn that ran out of time takes as long as it took.
+func Replay(ctx context.Context, r io.Reader, live []tools.Tool, redact func(string) string) (Summary, error) {
+	records, stretches, err := read(r)
+	if err != nil {
+		return Summary{}, err
+	}
+	s := Summary{}
+	for _, lines := range stretches {
+		if err := replay(ctx, lines, records, live, redact, &s); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+// read takes an export apart: the records of the log, and the stretches of the recording.
+func read(r io.Reader) (records []sessions.Record, stretches [][]numbered, err error) {
+	in := bufio.NewReader(r)
+	for number := 1; ; number++ {
+		text, err := in.ReadBytes('\n')
+		if len(bytes.TrimSpace(text)) == 0 && err != nil {
+			break
+		}
+		var l line
+		if err := json.Unmarshal(text, &l); err != nil {
+			return nil, nil, fmt.Errorf("line %d is no line of a recording: %w", number, err)
+		}
+		switch l.Kind {
+		case kindRecord:
+			record, err := sessions.DecodeRecord(l.Record, l.Revision)
+			if err != nil {
+				return nil, nil, fmt.Errorf("line %d: %w", number, err)
+			}
+			records = append(records, record)
+			continue
+		case kindFull:
+			return nil, nil, fmt.Errorf("line %d: the recording is not complete, because the turn was too long for it", number)
+		case kindTurn:
+			if l.Turn.Version != version {
+				return nil, nil, fmt.Errorf("line %d: recording of version %d; known is %d", number, l.Turn.Version, version)
+			}
+			stretches = append(stretches, nil)
+		}
+		if len(stretches) == 0 {
+			return nil, nil, fmt.Errorf("line %d stands before the beginning of a turn", number)
+		}
+		last := &stretches[len(stretches)-1]
+		*last = append(*last, numbered{l, len(*last), number})
+	}
+	if len(stretches) == 0 {
+		return nil, nil, errors.New("there is no recording of the turn in it, only what the log holds")
+	}
+	return records, stretches, nil
+}
+
+// replay plays one stretch.
+func replay(ctx context.Context, lines []numbered, records []sessions.Record, live []tools.Tool, redact func(string) string, sum *Summary) error {
+	h := lines[0].Turn
+	n := 0
+	for n < len(records) && records[n].Revision <= h.Revision {
+		n++
+	}
+	session, err := sessions.Fold(h.Key, records[:n])
+	if err != nil {
+		return err
+	}
+	work, err := os.MkdirTemp("", "talaria-replay-")
+	if err != nil {
+		return fmt.Errorf("make a temporary folder: %w", err)
+	}
+	defer os.RemoveAll(work)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	p := &player{
+		ctx: ctx, cancel: cancel, live: map[string]bool{}, redact: redact, lines: lines, used: make([]bool, len(lines)),
+		before: map[string]loop.Request{"": baseline(session)},
+	}
+	registry, err := p.registry(h.Tools, live)
+	if err != nil {
+		return err
+	}
+	j := newReplayed(p, session, records[n:])
+	runner := h.Setup.Runner(func(name string) loop.Model { return named(name) })
+	runner.Approver, runner.Asker = nobody{}, nobody{}
+	if runner.Compressor != nil {
+		runner.Compressor.Redact = redact
+	}
+	requester := ""
+	if session.Turn != nil {
+		requester = session.Turn.Requester
+	}
+	o := runner.Run(ctx, loop.Turn{
+		ID: h.ID, Journal: j, Tools: registry, Resumed: h.Resumed, Within: h.Within, Tape: p, Steer: p.steer,
+		Scope: tools.Scope{Conversation: string(h.Key), Turn: h.ID, Requester: requester, Work: work},
+	})
+	runner.Wait()
+	p.finish(o)
+	if p.first != nil {
+		return p.first
+	}
+	if err := context.Cause(ctx); err != nil && !errors.Is(err, loop.ErrParked) && !errors.Is(err, loop.ErrStopped) && !errors.Is(err, loop.ErrSuperseded) {
+		return err
+	}
+	sum.add(h.ID, lines, j.entries, o)
+	return nil
+}
+
+// finish compares the end, and notes what the loop left out.
+func (p *player) finish(o loop.Outcome) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := p.next()
+	if n == len(p.lines) {
+		return
+	}
+	l := p.lines[n]
+	if l.Kind != kindEnd {
+		p.differs(n, "the rest of the turn", p.describe(n), fmt.Sprintf("the turn ends here (%s)", o.Reason))
+		return
+	}
+	want := fmt.Sprintf("%s after %d model calls: %s", l.End.Reason, l.End.Rounds, l.End.Text)
+	if got := fmt.Sprintf("%s after %d model calls: %s", o.Reason, o.Rounds, o.Text); p.redact(got) != p.redact(want) {
+		p.differs(n, "the end", want, got)
+	}
+}
+
+func (s *Summary) add(turn string, lines []numbered, entries int, o loop.Outcome) {
+	s.Turn, s.Reason = turn, o.Reason
+	s.Stretches++
+	s.Entries += entries
+	for _, l := range lines {
+		switch l.Kind {
+		case kindRequest:
+			s.Requests++
+		case kindCall:
+			s.Calls++
+		}
+	}
+}
+
+// registry makes tools of what the recording says about them; those that are there live take their places.
+func (p *player) registry(specs []toolSpec, live []tools.Tool) (*tools.Registry, error) {
+	var all []tools.Tool
+	for _, s := range specs {
+		i := slices.IndexFunc(live, func(t tools.Tool) bool { return t.Spec().Name == s.Name })
+		switch {
+		case i >= 0:
+			p.live[s.Name] = true
+			all = append(all, live[i])
+		case s.Session:
+			all = append(all, silentSession{silent(s)})
+		default:
+			all = append(all, silent(s))
+		}
+	}
+	return tools.NewRegistry(all...)
+}
+
+// named is a model of which there is nothing but its name: the player speaks for it.
+type named string
+
+func (n named) Name() string { return string(n) }
+
+func (n named) Call(context.Context, loop.Request, func(string)) (loop.Reply, error) {
+	return loop.Reply{}, errors.New("a recorded model was called for real")
+}
+
+// silent is a tool that only describes itself.
+type silent toolSpec
+
+func (s silent) Spec() tools.Spec {
+	spec := tools.Spec{
+		Name: s.Name, Description: s.Description, Schema: s.Schema, Risk: s.Risk, Parallel: s.Parallel, Ranged: s.Ranged,
+		Timeout: s.Timeout, Untrusted: s.Untrusted, Verifies: s.Verifies, Substitute: s.Substitute,
+	}
+	if s.Paths {
+		spec.Paths = func(json.RawMessage) []string { return nil }
+	}
+	return spec
+}
+
+func (s silent) Call(context.Context, tools.Scope, json.RawMessage) (tools.Result, error) {
+	return tools.Result{}, errors.New("a recorded tool was called for real")
+}
+
+// silentSession is one that works on the session.
+type silentSession struct{ silent }
+
+func (s silentSession) CallSession(ctx context.Context, call loop.SessionCall, arguments json.RawMessage) (tools.Result, []sessions.Entry, error) {
+	r, err := s.Call(ctx, call.Scope, arguments)
+	return r, nil, err
+}
+
+// nobody is there to be asked: the player speaks for people.
+type nobody struct{}
+
+func (nobody) Approve(context.Context, tools.Ask) (tools.Decision, error) {
+	return tools.Decision{}, errors.New("nobody is there")
+}
+
+func (nobody) Ask(context.Context, tools.Question) (tools.Answer, error) {
+	return tools.Answer{}, errors.New("nobody is there")
+}

@@ -1,0 +1,138 @@
+package recording
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/talaria-agent/talaria/loop"
+	"github.com/talaria-agent/talaria/sessions"
+)
+
+// replayed is the log of a turn that is played again. What the loop writes is compared with what it wrote; what others
+// wrote meanwhile (a progress message's id, a permission) is there when it was.
+type replayed struct {
+	p       *player
+	s       *sessions.Session
+	own     []written         // what the loop is to write, in order
+	others  []sessions.Record // the rest
+	entries int               // how many were written, and were the same
+}
+
+// written is one entry of the loop.
+type written struct {
+	entry    sessions.Entry
+	revision sessions.Revision
+	index    int // of its line
+	last     bool
+}
+
+func newReplayed(p *player, s *sessions.Session, records []sessions.Record) *replayed {
+	j := &replayed{p: p, s: s}
+	lines := map[sessions.Revision]int{}
+	for _, l := range p.lines {
+		if l.Kind == kindWrote && l.Revision > 0 {
+			lines[l.Revision] = l.index
+		}
+	}
+	for _, r := range records {
+		index, ok := lines[r.Revision]
+		if !ok {
+			j.others = append(j.others, r)
+			continue
+		}
+		for i, e := range r.Entries {
+			j.own = append(j.own, written{e, r.Revision, index, i == len(r.Entries)-1})
+		}
+	}
+	return j
+}
+
+// Session implements loop.Journal.
+func (j *replayed) Session() *sessions.Session { return j.s }
+
+// errPast is why an entry is refused that was not written before the process died.
+var errPast = errors.New("the recording ends here")
+
+// Append implements loop.Journal.
+func (j *replayed) Append(_ context.Context, entries ...sessions.Entry) error {
+	for _, e := range entries {
+		if err := j.write(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// End implements loop.Journal.
+func (j *replayed) End(ctx context.Context, _ loop.Outcome, entries ...sessions.Entry) error {
+	return j.Append(ctx, entries...)
+}
+
+func (j *replayed) write(e sessions.Entry) error {
+	got := comparable(e)
+	if len(j.own) == 0 {
+		j.p.take("a log entry", clip(got), func(line) bool { return false })
+		return errPast
+	}
+	w := j.own[0]
+	j.own = j.own[1:]
+	j.p.same(w.index, "a log entry", comparable(w.entry), got)
+	for len(j.others) > 0 && j.others[0].Revision < w.revision {
+		if r := j.others[0]; r.Revision > j.s.Revision {
+			if err := j.s.Apply(r); err != nil {
+				return err
+			}
+		}
+		j.others = j.others[1:]
+	}
+	// One record of the loop may be several now: parallel calls end as they do.
+	j.s.Revision = w.revision - 1
+	if err := j.s.Apply(sessions.Record{Revision: w.revision, Entries: []sessions.Entry{e}}); err != nil {
+		return err
+	}
+	j.entries++
+	if w.last {
+		j.p.mu.Lock()
+		j.p.use(w.index)
+		j.p.mu.Unlock()
+	}
+	return nil
+}
+
+// comparable writes an entry down without what is different every time.
+func comparable(e sessions.Entry) string {
+	text, err := sessions.Record{Entries: []sessions.Entry{e}}.Encode()
+	if err != nil {
+		return err.Error()
+	}
+	var v map[string]any
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&v); err != nil {
+		return err.Error()
+	}
+	timeless(v)
+	out, err := json.Marshal(v["entries"])
+	if err != nil {
+		return err.Error()
+	}
+	return string(out)
+}
+
+// timeless takes the times out.
+func timeless(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		delete(v, "at")
+		delete(v, "started")
+		for _, inner := range v {
+			timeless(inner)
+		}
+	case []any:
+		for _, inner := range v {
+			timeless(inner)
+		}
+	}
+}
