@@ -19,7 +19,7 @@
 // 8 bytes, given when the item or the row came. Everything that is read often has an index of just what is wanted, so
 // no cost grows with the history:
 //
-//	meta         "format" → the format number; "opened" → how often the file was opened
+//	meta         "format" → the format number; "opened" → how often the file was opened; "clean" → it was closed properly
 //	records      key 0x00 revision → the record, encoded by package sessions
 //	heads        key → last revision, revision of the last base (0 if there is none)
 //	items        sequence → the item, as JSON: the pending ones in the order of acceptance
@@ -31,25 +31,25 @@
 //	delivered    time, row id → nothing: what to forget first
 //	values       name → the value
 //
+// A file that was not closed properly, and a small one always, is read whole before it is opened, page by page and
+// without trust in what it says (image.go). Panics of bbolt's, and its reading outside of the file, become
+// sessions.ErrCorrupt, after which the store takes nothing any more (trouble.go).
+//
 // Leases are kept in memory: the file's lock makes this process the only one. Their epochs begin with the number in
 // "opened", so that a lease from before a restart matches none of now.
 package bolt
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"go.etcd.io/bbolt"
-	bbolterrors "go.etcd.io/bbolt/errors"
 
 	"github.com/talaria-agent/talaria/sessions"
 )
@@ -76,6 +76,16 @@ var (
 
 	formatKey = []byte("format")
 	openedKey = []byte("opened")
+	cleanKey  = []byte("clean")
+)
+
+// allBuckets are those that a file has, jsonBuckets those of them whose values are JSON.
+var (
+	allBuckets = [][]byte{
+		metaBucket, recordsBucket, headsBucket, itemsBucket, waitingBucket, seenBucket, consumedBucket,
+		rowsBucket, undeliveredBucket, deliveredBucket, valuesBucket,
+	}
+	jsonBuckets = map[string]bool{string(recordsBucket): true, string(itemsBucket): true, string(rowsBucket): true}
 )
 
 // Store implements sessions.Store in a file.
@@ -91,19 +101,24 @@ type Store struct {
 	close    func() error
 
 	failed atomic.Pointer[error]
+	full   atomic.Bool // there is no room for new work; only the writer changes it
 
 	// These belong to the writer.
 	leases  map[sessions.Key]sessions.Lease
 	epoch   uint64
 	journal *journal // what a running compaction has to do again in its copy; nil = none runs
-	wedged  bool     // bbolt has panicked within a transaction and would not let go of the file
+	ballast int64    // bytes of the file that is given up when the disk is full; 0 = there is none
+	commit  func(*bbolt.Tx) error
+	probe   <-chan time.Time // when to look whether there is room again
+	wedged  bool             // bbolt has panicked within a transaction and would not let go of the file
 }
 
 var _ sessions.Store = (*Store)(nil)
 
 // Open opens the store in the file at path, and makes the file (mode 0600) and its directory (mode 0700) if they are
 // not there. It fails with sessions.ErrInUse if another process has the file open, and with sessions.ErrFormat if a
-// newer version has written it.
+// newer version has written it. A file that was not closed properly is read whole; with sessions.ErrCorrupt it is
+// damaged, and Repair saves what can be saved.
 func Open(path string) (*Store, error) { return launch(path, false) }
 
 // OpenToRead opens the store in a file that is there (otherwise the error is fs.ErrNotExist) for reading alone: it
@@ -127,21 +142,21 @@ func open(path string, readOnly bool) (*Store, error) {
 			return nil, err
 		}
 	}
-	db, err := openFile(path, readOnly)
-	if errors.Is(err, bbolterrors.ErrTimeout) {
-		return nil, sessions.ErrInUse
+	if err := examine(path, false); err != nil {
+		return nil, err
+	}
+	var db *bbolt.DB
+	var opened uint64
+	try := func() (err error) {
+		db, opened, err = openMade(path, readOnly)
+		return err
+	}
+	err := guarded(try)
+	if noRoom(err) && os.Remove(ballastFile(path)) == nil {
+		err = guarded(try)
 	}
 	if err != nil {
 		return nil, err
-	}
-	var opened uint64
-	if readOnly {
-		err = db.View(checkMade)
-	} else if opened, err = prepare(db); err == nil {
-		err = errors.Join(removeDraft(path), syncDir(filepath.Dir(path)))
-	}
-	if err != nil {
-		return nil, errors.Join(err, db.Close())
 	}
 	s := &Store{
 		path:     path,
@@ -151,6 +166,7 @@ func open(path string, readOnly bool) (*Store, error) {
 		copying:  make(chan struct{}, 1),
 		quit:     make(chan struct{}),
 		done:     make(chan struct{}),
+		commit:   (*bbolt.Tx).Commit,
 		leases:   make(map[sessions.Key]sessions.Lease),
 		epoch:    opened << 32,
 	}
@@ -161,92 +177,16 @@ func open(path string, readOnly bool) (*Store, error) {
 		if s.wedged {
 			return s.broken()
 		}
-		return s.db.Close() // waits for readers
+		var err error
+		if !readOnly {
+			err = s.guard(func() error { return s.db.Update(markClean) })
+		}
+		if noRoom(err) {
+			err = nil // the next Open reads all of the file
+		}
+		return errors.Join(err, s.db.Close()) // waits for readers
 	})
 	return s, nil
-}
-
-// prepare checks the format, makes what is missing, and returns how often the file was opened, this time included.
-func prepare(db *bbolt.DB) (opened uint64, err error) {
-	if err := db.View(checkFormat); err != nil {
-		return 0, err
-	}
-	err = db.Update(func(tx *bbolt.Tx) error {
-		for _, name := range [][]byte{
-			metaBucket, recordsBucket, headsBucket, itemsBucket, waitingBucket, seenBucket, consumedBucket,
-			rowsBucket, undeliveredBucket, deliveredBucket, valuesBucket,
-		} {
-			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
-				return fmt.Errorf("make bucket %s: %w", name, err)
-			}
-		}
-		meta := tx.Bucket(metaBucket)
-		if b := meta.Get(openedKey); b != nil {
-			opened = binary.BigEndian.Uint64(b)
-		}
-		opened++
-		return errors.Join(meta.Put(formatKey, number(format)), meta.Put(openedKey, number(opened)))
-	})
-	return opened, err
-}
-
-// mapped is how much of the address space a file takes at least. Within it the file grows without being mapped anew,
-// which would have to wait for backups and compactions to end. It takes no memory.
-const mapped = 4 << 30
-
-// grown is by how much a file grows at a time.
-const grown = 1 << 20
-
-// openFile opens a file of bbolt's.
-func openFile(path string, readOnly bool) (*bbolt.DB, error) {
-	o := &bbolt.Options{
-		Timeout:      lockTimeout,
-		FreelistType: bbolt.FreelistMapType, // the other one is slow in big files
-		ReadOnly:     readOnly,
-	}
-	if strconv.IntSize == 64 && runtime.GOOS != "windows" { // there the file would get that big
-		o.InitialMmapSize = mapped
-	}
-	db, err := bbolt.Open(path, 0o600, o)
-	if err == nil {
-		db.AllocSize = grown
-	}
-	return db, err
-}
-
-// syncDir makes a new file's name durable. Windows does that by itself and cannot be asked to.
-func syncDir(dir string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}
-
-// checkMade fails unless the file has been prepared.
-func checkMade(tx *bbolt.Tx) error {
-	if tx.Bucket(metaBucket) == nil {
-		return fmt.Errorf("%w: it has none yet", sessions.ErrFormat)
-	}
-	return checkFormat(tx)
-}
-
-func checkFormat(tx *bbolt.Tx) error {
-	meta := tx.Bucket(metaBucket)
-	if meta == nil {
-		if name, _ := tx.Cursor().First(); name != nil {
-			return fmt.Errorf("%w: it is another program's", sessions.ErrFormat)
-		}
-		return nil // a new file
-	}
-	b := meta.Get(formatKey)
-	if len(b) != 8 || binary.BigEndian.Uint64(b) != format {
-		return fmt.Errorf("%w: it is %x, known is %d", sessions.ErrFormat, b, format)
-	}
-	return nil
 }
 
 // Close implements sessions.Store. To close twice is harmless.

@@ -48,3 +48,11 @@ func (s *Store) guard(do func() error) error {
 	}
 	return err
 }
+
+// Trouble returns why the store cannot take new work: sessions.ErrCorrupt or sessions.ErrFull, nil if it can.
+func (s *Store) Trouble() error {
+	if err := s.broken(); err != nil || !s.full.Load() {
+		return err
+	}
+	return sessions.ErrFull
+}

@@ -55,6 +55,8 @@ func (s *Store) write() {
 			s.batch(s.queued(r))
 		case f := <-s.between:
 			f()
+		case <-s.probe:
+			s.lookForRoom()
 		case <-s.quit:
 			return
 		}
@@ -87,10 +89,22 @@ func (s *Store) queued(first request) []request {
 	}
 }
 
-// batch does all requests in one transaction and answers them.
+// batch does all requests in one transaction and answers them. If there turns out to be no room for it, what ends running
+// work is tried once more with the room that the ballast gives.
 func (s *Store) batch(requests []request) {
 	refused := make([]error, len(requests))
+	if s.full.Load() {
+		refuseNew(requests, refused)
+	}
 	err := s.transact(requests, refused)
+	if noRoom(err) {
+		s.runFull()
+		clear(refused)
+		refuseNew(requests, refused)
+		if err = s.transact(requests, refused); noRoom(err) {
+			err = fmt.Errorf("%w: %w", sessions.ErrFull, err)
+		}
+	}
 	for i, r := range requests {
 		switch {
 		case refused[i] != nil:
@@ -121,6 +135,9 @@ func (s *Store) transact(requests []request, refused []error) error {
 func (s *Store) run(tx *bbolt.Tx, requests []request, refused []error) error {
 	var changed []op
 	for i, r := range requests {
+		if refused[i] != nil {
+			continue
+		}
 		if refused[i] = r.op.check(s, tx); refused[i] != nil {
 			continue
 		}
@@ -135,7 +152,7 @@ func (s *Store) run(tx *bbolt.Tx, requests []request, refused []error) error {
 	if len(changed) == 0 {
 		return nil // leases only, or nothing: no sync
 	}
-	if err := tx.Commit(); err != nil {
+	if err := s.commit(tx); err != nil {
 		s.journal.spoil(err)
 		return fmt.Errorf("write to database: %w", err)
 	}
