@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -37,7 +38,9 @@ type rule struct {
 type modelStep []string
 
 // parseModel reads the "model" section: "on TEXT" begins a rule, "on hint: TEXT" one for calls with such a hint, each "say", "call", "empty" or "fail" line ends a
-// step; lines like "wait" and "hold" belong to the step that follows; "and call" adds a call to the step before.
+// step; lines like "wait", "hold" and "after" belong to the step that follows; "and call" adds a call to the step before.
+// A step behind "after TEXT" is played only if the newest tool result contains the text; if not, the model gives up. In
+// what it says {result} is that result, and in a call {file} is the file of a whole result that it names.
 func parseModel(text string) (*scripted, error) {
 	m := &scripted{failed: map[string]int{}, held: make(chan struct{})}
 	var open modelStep
@@ -60,7 +63,7 @@ func parseModel(text string) (*scripted, error) {
 		case "and":
 			last := len(r.steps) - 1
 			r.steps[last] = append(r.steps[last], rest)
-		case "wait", "hold", "stream", "fail":
+		case "wait", "hold", "stream", "fail", "after":
 			open = append(open, line)
 		case "say", "call", "empty", "refuse", "again":
 			r.steps = append(r.steps, append(open, line))
@@ -94,8 +97,13 @@ func (m *scripted) Call(ctx context.Context, req loop.Request, onText func(strin
 			onText(reply.Message.Text)
 		case "stream":
 			onText(rest)
+		case "after":
+			if !strings.Contains(last, rest) {
+				reply.Message.Text = fmt.Sprintf("(I do not see %q in the result)", rest)
+				return reply, nil
+			}
 		case "call":
-			name, arguments, _ := strings.Cut(rest, " ")
+			name, arguments, _ := strings.Cut(strings.ReplaceAll(rest, "{file}", keptFile.FindString(last)), " ")
 			reply.Finish = loop.FinishTools
 			reply.Message.ToolCalls = append(reply.Message.ToolCalls, sessions.ToolCall{
 				ID: fmt.Sprintf("call-%d-%d", len(req.Messages), i), Name: name, Arguments: arguments,
@@ -129,6 +137,9 @@ func (m *scripted) Call(ctx context.Context, req loop.Request, onText func(strin
 	}
 	return reply, nil
 }
+
+// keptFile is where the whole of a result that was cut can be read.
+var keptFile = regexp.MustCompile(`results/[\w-]+\.txt`)
 
 // wait blocks until a channel yields or the context ends.
 func wait[T any](ctx context.Context, c <-chan T) error {

@@ -34,6 +34,7 @@ import (
 	"github.com/talaria-agent/talaria/sessions"
 	"github.com/talaria-agent/talaria/tools"
 	"github.com/talaria-agent/talaria/tools/files"
+	"github.com/talaria-agent/talaria/tools/terminal"
 )
 
 // rig is a gateway over one simulator, one store and a scripted model, inside a bubble.
@@ -48,10 +49,11 @@ type rig struct {
 	missing   []tools.Missing
 	limits    loop.Limits
 	window    int
-	fallback  bool // there is a model before the scripted one, which is always overloaded
-	stuck     bool // the compressor cannot make anything smaller
-	ask       bool
-	reactions bool // what is seen includes reactions; whether a message waits can be a matter of chance
+	fallback  bool         // there is a model before the scripted one, which is always overloaded
+	stuck     bool         // the compressor cannot make anything smaller
+	ask       []tools.Risk // what permission is needed for
+	shell     bool         // there is the terminal, without a sandbox
+	reactions bool         // what is seen includes reactions; whether a message waits can be a matter of chance
 	notebook  gateway.Notebook
 	agent     []string // toolsets that work on the session
 	log       *logBuffer
@@ -189,6 +191,13 @@ func newRig(t *testing.T, p platforms.Name, store sessions.Store, script *txtar.
 	if err != nil {
 		t.Fatal(err)
 	}
+	if r.shell {
+		shell, err := terminal.New(terminal.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		own = append(own, shell...)
+	}
 	if r.tools, err = tools.NewRegistry(slices.Concat(all, extra, own)...); err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +264,9 @@ func (r *rig) configure(text string) {
 		case "reactions":
 			r.reactions = value == "show"
 		case "approval":
-			r.ask = value == "ask"
+			r.ask = map[string][]tools.Risk{"ask": {tools.Executes}, "writes": {tools.Writes}}[value]
+		case "terminal":
+			r.shell = value == "yes"
 		case "missing":
 			set, reason, _ := strings.Cut(value, ": ")
 			r.missing = append(r.missing, tools.Missing{Toolset: set, Reason: reason})
@@ -287,8 +298,8 @@ func (r *rig) start() {
 		model = loop.NewChain(loop.Link{Model: overloaded{}}, loop.Link{Model: r.model})
 	}
 	runner := &loop.Runner{Model: model, Limits: r.limits, Compressor: compressor, Log: log}
-	if r.ask {
-		runner.Policy = tools.AskByRisk{tools.Executes}
+	if r.ask != nil {
+		runner.Policy = tools.AskByRisk(r.ask)
 	}
 	r.mortal = &mortal{Store: r.store}
 	g, err := gateway.New(r.cfg, gateway.Parts{

@@ -17,6 +17,9 @@ import (
 
 var durations = regexp.MustCompile(`\d+(\.\d+)? s\b|\d+ min \d+ s\b|since \d{4}-\d\d-\d\d \d\d:\d\d( UTC)?|\d+ → \d+ tokens|about \d+ of \d+ tokens \(\d+ %\)|about \d+ to \d+ tokens`)
 
+// turnFile is the part of a file's name that is another one each time.
+var turnFile = regexp.MustCompile(`results/\w+-`)
+
 // seen writes down what all chats look like now. Durations, dates and token counts are left out: they depend on how long
 // the script waited, and on every word of the prompt.
 func (r *rig) seen() string {
@@ -89,6 +92,7 @@ func (r *rig) logged() string {
 func describeEntry(e sessions.Entry) string {
 	line := func(kind, text string) string {
 		text = strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n\t")
+		text = turnFile.ReplaceAllString(text, "results/*-")
 		if r := []rune(text); len(r) > 400 {
 			text = fmt.Sprintf("%s ... (%d runes)", string(r[:100]), len(r))
 		}

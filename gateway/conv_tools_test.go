@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -50,7 +53,7 @@ func testTools() ([]tools.Tool, error) {
 		Since string `json:"since" jsonschema:"when to begin"`
 	}
 	logs, err := tools.New(tools.Spec{
-		Name: "query_logs", Toolset: "test", Description: "Reads logs.", Risk: tools.ReadOnly,
+		Name: "query_logs", Toolset: "test", Description: "Reads app.log.", Risk: tools.ReadOnly,
 		Check: func(raw json.RawMessage) []tools.Problem {
 			var a logArgs
 			if err := json.Unmarshal(raw, &a); err != nil {
@@ -58,8 +61,23 @@ func testTools() ([]tools.Tool, error) {
 			}
 			return tools.CheckTime("since", a.Since)
 		},
-	}, func(_ context.Context, _ tools.Scope, a logArgs) (tools.Result, error) {
-		return tools.Result{Text: "14:02 disk full"}, nil
+	}, func(_ context.Context, scope tools.Scope, a logArgs) (tools.Result, error) {
+		text, err := os.ReadFile(filepath.Join(scope.Work, "app.log"))
+		if err != nil {
+			return tools.Result{}, err
+		}
+		since, err := time.Parse(time.RFC3339, a.Since)
+		if err != nil {
+			return tools.Result{}, err
+		}
+		var found strings.Builder
+		for line := range strings.Lines(string(text)) {
+			at, _, _ := strings.Cut(line, " ")
+			if t, err := time.Parse(time.RFC3339, at); err == nil && !t.Before(since) {
+				found.WriteString(line)
+			}
+		}
+		return tools.Result{Text: found.String()}, nil
 	})
 	if err != nil {
 		return nil, err

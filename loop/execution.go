@@ -163,9 +163,13 @@ func (e *execution) ask(ctx context.Context, p prepared) (early finished, over b
 	t.clock.pause()
 	scope := t.Scope
 	scope.CallID = p.call.ID
+	preview := p.preview
+	if p.spec.Details != nil {
+		preview = p.spec.Details(json.RawMessage(p.call.Arguments))
+	}
 	decision, err := t.Tape.Approve(ctx, t.lane, p.call.ID, func() (tools.Decision, error) {
 		return t.runner.Approver.Approve(ctx, tools.Ask{
-			Scope: scope, Tool: p.call.Name, Preview: p.preview, Reason: p.judged.Reason, Rule: p.judged.Rule,
+			Scope: scope, Tool: p.call.Name, Preview: preview, Reason: p.judged.Reason, Rule: p.judged.Rule,
 			Always: p.judged.Rule != "" && !p.judged.Fleeting,
 		})
 	})

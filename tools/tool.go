@@ -59,6 +59,8 @@ type Spec struct {
 	Judge func(scope Scope, arguments json.RawMessage) Judgement
 	// Preview returns one short line that tells a person what the call is about; nil = the arguments themselves.
 	Preview func(arguments json.RawMessage) string
+	// Details returns all that a call would do, for the person who is asked for permission; nil = the preview says it.
+	Details func(arguments json.RawMessage) string
 }
 
 // Scope is where and for whom a call runs.

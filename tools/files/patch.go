@@ -33,7 +33,7 @@ func newPatch() (tools.Tool, error) {
 	return tools.New(tools.Spec{
 		Name: "patch", Toolset: toolset, Description: patchDescription,
 		Risk: tools.Writes, Parallel: true,
-		Paths: pathsOfPatch, Check: checkPatch, Preview: previewPatch,
+		Paths: pathsOfPatch, Check: checkPatch, Preview: previewPatch, Details: detailsOfPatch,
 	}, patch)
 }
 
@@ -92,6 +92,31 @@ func pathsOfPatch(arguments json.RawMessage) []string {
 
 func previewPatch(arguments json.RawMessage) string {
 	return strings.Join(pathsOfPatch(arguments), ", ")
+}
+
+// detailsOfPatch shows a person what would be replaced by what.
+func detailsOfPatch(arguments json.RawMessage) string {
+	var a patchArguments
+	if json.Unmarshal(arguments, &a) != nil || a.Diff != "" {
+		return strings.TrimSpace(a.Diff)
+	}
+	var b strings.Builder
+	for _, e := range a.Edits {
+		fmt.Fprintf(&b, "%s\n%s%s", e.Path, marked("-", e.OldString), marked("+", e.NewString))
+		if e.ReplaceAll {
+			b.WriteString("(wherever it stands)\n")
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// marked puts a sign before each line of a text.
+func marked(sign, text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString(sign + strings.TrimSuffix(line, "\n") + "\n")
+	}
+	return b.String()
 }
 
 func checkPatch(arguments json.RawMessage) []tools.Problem {

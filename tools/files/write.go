@@ -2,6 +2,7 @@ package files
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,8 +22,17 @@ func newWrite() (tools.Tool, error) {
 	return tools.New(tools.Spec{
 		Name: "write_file", Toolset: toolset, Description: writeDescription,
 		Risk: tools.Writes, Parallel: true,
-		Paths: pathOf, Preview: previewPath,
+		Paths: pathOf, Preview: previewPath, Details: detailsOfWrite,
 	}, write)
+}
+
+// detailsOfWrite shows a person the path and all that the file shall hold.
+func detailsOfWrite(arguments json.RawMessage) string {
+	var a writeArguments
+	if json.Unmarshal(arguments, &a) != nil {
+		return ""
+	}
+	return a.Path + "\n\n" + a.Content
 }
 
 func write(ctx context.Context, scope tools.Scope, a writeArguments) (tools.Result, error) {
