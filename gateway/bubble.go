@@ -104,6 +104,14 @@ func (b *bubble) observe(e loop.Event) {
 	select {
 	case b.ring <- struct{}{}:
 	default:
+		b.saved()
+	}
+}
+
+// saved counts an edit that need not be made.
+func (b *bubble) saved() {
+	if b.editor != nil {
+		b.t.c.g.observe(Edited{Platform: b.t.address.Platform, Saved: true})
 	}
 }
 
@@ -164,6 +172,7 @@ func (b *bubble) keep(ctx context.Context, shown string) {
 		}
 		text := b.text()
 		if text == shown {
+			b.saved()
 			continue
 		}
 		wait := every
@@ -227,6 +236,7 @@ func (b *bubble) post(ctx context.Context) string {
 	b.message = id
 	late := b.late
 	b.mu.Unlock()
+	t.sign().shown(t.c.g, t.address.Platform)
 	if late {
 		t.owe(ctx, lastEdit(t.address, id, b.end))
 	} else {
@@ -286,7 +296,11 @@ func (b *bubble) text() string {
 }
 
 func (b *bubble) edit(ctx context.Context, text string, running bool) error {
-	return b.editor.Edit(ctx, b.t.address, b.id(), b.outgoing(text, running))
+	err := b.editor.Edit(ctx, b.t.address, b.id(), b.outgoing(text, running))
+	if err == nil {
+		b.t.c.g.observe(Edited{Platform: b.t.address.Platform})
+	}
+	return err
 }
 
 func (b *bubble) outgoing(text string, running bool) platforms.Outgoing {

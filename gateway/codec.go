@@ -25,6 +25,7 @@ type input struct {
 
 	// Not encoded:
 	item      sessions.ItemID   // the item that holds it
+	sign      *firstSign        // the first sign to whoever sent it
 	ready     time.Time         // of a message: no turn starts with it before, because more of it may come
 	edits     []sessions.ItemID // changes of the message, which end with it
 	stopped   bool              // a command that has stopped a turn and waits for its end
@@ -46,9 +47,9 @@ func (in *input) origin() platforms.Origin {
 	}
 }
 
-// accepted gives an input the name of its item.
-func (in *input) accepted(item sessions.ItemID) {
-	in.item = item
+// accepted gives an input the name of its item, and its time.
+func (in *input) accepted(item sessions.Item) {
+	in.item, in.sign = item.ID, &firstSign{accepted: item.At}
 	if in.Edited != nil {
 		in.Message = &in.Edited.Message
 	}
@@ -67,7 +68,7 @@ func decodeInput(item sessions.Item) (*input, error) {
 	if err := json.Unmarshal(item.Payload, in); err != nil {
 		return nil, fmt.Errorf("decode inbox item %s: %w", item.ID, err)
 	}
-	in.accepted(item.ID)
+	in.accepted(item)
 	if in.Version != payloadVersion {
 		return nil, fmt.Errorf("decode inbox item %s: version %d is not known", item.ID, in.Version)
 	}
@@ -90,7 +91,10 @@ type output struct {
 	Bubble  string                   `json:"bubble,omitempty"`  // message id of the turn's progress message
 	Edited  *platforms.MessageEdited `json:"edited,omitempty"`  // the changed message that a button offers to answer
 	Notice  bool                     `json:"notice,omitempty"`  // says that another row is in doubt; never itself offered again
+	Message sessions.ItemID          `json:"message,omitempty"` // the item that it answers, for the log
+	Task    string                   `json:"task,omitempty"`    // the turn that it is from, for the log
 	id      sessions.RowID           // not encoded: the row's id, if it must be known before; empty = a new one
+	sign    *firstSign               // not encoded: of the message that it answers
 }
 
 // lane is the name of the lane that delivers an output. What closes a message has one of its own, so that it holds no

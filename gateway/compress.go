@@ -66,7 +66,7 @@ func (t *turn) compressNow(focus string) turnEnd {
 	if out, ok := g.answer(t.inputs[0], text); ok {
 		outs = append(outs, out)
 	}
-	if err := t.c.commit(context.WithoutCancel(ctx), entries, t.items(), outs...); err != nil {
+	if err := t.c.commit(context.WithoutCancel(ctx), sessions.Record{Entries: entries, Consumed: t.items(), Ended: string(Done)}, outs...); err != nil {
 		return turnEnd{unstarted: t.inputs, err: err}
 	}
 	return turnEnd{}

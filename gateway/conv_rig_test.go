@@ -57,6 +57,7 @@ type rig struct {
 	notebook  gateway.Notebook
 	agent     []string // toolsets that work on the session
 	log       *logBuffer
+	counts    *counts
 
 	server  *http.Server
 	cancel  context.CancelFunc
@@ -164,7 +165,7 @@ func newRig(t *testing.T, p platforms.Name, store sessions.Store, script *txtar.
 		t.Fatal(err)
 	}
 	r := &rig{
-		t: t, world: w, net: memnet.Listen(), store: store, model: model, log: &logBuffer{},
+		t: t, world: w, net: memnet.Listen(), store: store, model: model, log: &logBuffer{}, counts: newCounts(),
 		limits: loop.DefaultLimits(), window: 128_000, threads: map[string]string{},
 		cfg: gateway.Config{
 			Access: gateway.Access{
@@ -304,6 +305,7 @@ func (r *rig) start() {
 	r.mortal = &mortal{Store: r.store}
 	g, err := gateway.New(r.cfg, gateway.Parts{
 		Store: r.mortal, Adapters: []platforms.Adapter{adapter}, Tools: r.tools, Missing: r.missing, Notes: r.notebook, Log: log, Compressor: before, Runner: runner,
+		Observe: r.counts.observe,
 	})
 	if err != nil {
 		r.t.Fatal(err)
@@ -323,6 +325,7 @@ func (r *rig) stop() {
 		r.t.Errorf("the gateway ended with: %v", err)
 	}
 	r.cancel = nil
+	r.counts.addUp(r.t, r.store)
 }
 
 // crash ends the gateway so that it writes nothing down any more.

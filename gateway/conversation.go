@@ -32,7 +32,7 @@ type conversation struct {
 }
 
 // unsure is mail: nobody knows whether an update was accepted, so the inbox has to be read again.
-type unsure struct{}
+type unsure struct{ item sessions.Item }
 
 func newConversation(g *Gateway, key sessions.Key) *conversation {
 	return &conversation{
@@ -116,15 +116,18 @@ func (c *conversation) idle() bool {
 // load takes over the key: the fold of its log, what waits in its inbox, and a turn that an earlier process left open or
 // that could not be written down. Whoever is not allowed any more loses his place.
 func (c *conversation) load(ctx context.Context) error {
-	log, pending, err := openLog(ctx, c.g.store, c.key, c.g.owner)
+	log, found, err := openLog(ctx, c.g.store, c.key, c.g.owner)
 	if err != nil {
 		return err
 	}
 	within := c.torn
+	log.committed = func(r sessions.Record) { c.g.settled(c.key, r) }
+	c.recount(found.Records)
 	c.log, c.queue, c.after, c.torn = log, nil, nil, false
 	open := log.snapshot().Turn
 	var claimed, waiting []*input
-	for _, item := range pending {
+	for _, item := range found.Pending {
+		c.g.counted(item.Item)
 		c.known[item.ID] = true
 		in, err := decodeInput(item.Item)
 		if err != nil { // it stays where it is, for a version that can read it
@@ -146,6 +149,20 @@ func (c *conversation) load(ctx context.Context) error {
 	return nil
 }
 
+// recount counts what was committed after all: a commit can fail without anybody knowing what became of it. What this
+// process knew of is counted already, and what an earlier one did is that one's.
+func (c *conversation) recount(records []sessions.Record) {
+	if c.log == nil {
+		return
+	}
+	known := c.log.last()
+	for _, r := range records {
+		if r.Revision > known {
+			c.g.settled(c.key, r)
+		}
+	}
+}
+
 // handle takes one piece of mail.
 func (c *conversation) handle(ctx context.Context, mail any) {
 	switch m := mail.(type) {
@@ -156,6 +173,9 @@ func (c *conversation) handle(ctx context.Context, mail any) {
 	case doubtful:
 		c.offerAgain(ctx, m)
 	case unsure:
+		if c.known[m.item.ID] {
+			c.g.counted(m.item)
+		}
 		c.torn = true
 	}
 }
@@ -169,7 +189,7 @@ func (c *conversation) take(ctx context.Context, in *input) {
 	o := in.origin()
 	if d := c.g.admit(o); !d.Admitted {
 		c.g.log.Info("no longer allowed", "conversation", c.key, "user", o.Sender.ID, "rule", d.Rule)
-		c.reply(ctx, in, "")
+		c.settle(ctx, Barred, in.items())
 		return
 	}
 	switch {
@@ -255,7 +275,7 @@ func (c *conversation) finish(ctx context.Context, end turnEnd) {
 	}
 	if stopped {
 		for _, in := range end.unstarted {
-			c.reply(ctx, in, "")
+			c.settle(ctx, Withdrawn, in.items())
 		}
 	} else {
 		c.queue = amended(append(end.unstarted, c.queue...))
@@ -270,17 +290,18 @@ func (c *conversation) finish(ctx context.Context, end turnEnd) {
 	}
 }
 
-// commit writes entries, consumed items and answers in one record and hands the answers to their lanes.
-func (c *conversation) commit(ctx context.Context, entries []sessions.Entry, consumed []sessions.ItemID, outs ...output) error {
-	return c.g.commit(ctx, c.log, entries, consumed, outs...)
+// commit writes a record with answers and hands these to their lanes.
+func (c *conversation) commit(ctx context.Context, r sessions.Record, outs ...output) error {
+	return c.g.commit(ctx, c.log, r, outs...)
 }
 
-func (g *Gateway) commit(ctx context.Context, log *convLog, entries []sessions.Entry, consumed []sessions.ItemID, outs ...output) error {
+func (g *Gateway) commit(ctx context.Context, log *convLog, r sessions.Record, outs ...output) error {
 	b, err := g.outbox.prepare(log.key, outs)
 	if err != nil {
 		return err
 	}
-	err = log.append(ctx, sessions.Record{Entries: entries, Consumed: consumed, Outbox: b.rows})
+	r.Outbox = b.rows
+	err = log.append(ctx, r)
 	if err == nil || g.outbox.stored(g.ctx, b) {
 		g.outbox.start(b)
 	} else {
@@ -291,12 +312,23 @@ func (g *Gateway) commit(ctx context.Context, log *convLog, entries []sessions.E
 
 // reply ends an update with a text, or silently with none.
 func (c *conversation) reply(ctx context.Context, in *input, text string, entries ...sessions.Entry) {
-	var outs []output
+	r := sessions.Record{Entries: entries, Consumed: in.items(), Ended: string(in.ending(text))}
 	if out, ok := c.g.answer(in, text); ok {
-		outs = append(outs, out)
+		c.write(ctx, r, out)
+	} else {
+		c.write(ctx, r)
 	}
-	if err := c.commit(ctx, entries, in.items(), outs...); err != nil {
-		c.g.log.Error("a reply could not be written down; trying again", "conversation", c.key, "item", in.item, "error", err)
+}
+
+// settle ends items, with answers or without.
+func (c *conversation) settle(ctx context.Context, how Ending, items []sessions.ItemID, outs ...output) {
+	c.write(ctx, sessions.Record{Consumed: items, Ended: string(how)}, outs...)
+}
+
+// write commits what ends updates. If that fails the conversation is read again, and they are handled once more.
+func (c *conversation) write(ctx context.Context, r sessions.Record, outs ...output) {
+	if err := c.commit(ctx, r, outs...); err != nil {
+		c.g.log.Error("the end of an update could not be written down; trying again", "conversation", c.key, "message", r.Consumed[0], "error", err)
 		c.torn = true
 	}
 }
@@ -308,7 +340,7 @@ func (g *Gateway) answer(in *input, text string) (output, bool) {
 	if len(pieces) == 0 {
 		return output{}, false
 	}
-	out := output{To: o.Address, Pieces: pieces}
+	out := output{To: o.Address, Pieces: pieces, Message: in.item, sign: in.sign}
 	if in.Message != nil && (o.Kind == platforms.Group || o.Kind == platforms.Channel || o.Kind == platforms.Topic) {
 		out.ReplyTo = in.Message.ID
 	}

@@ -3,7 +3,9 @@ package gateway
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/talaria-agent/talaria/platforms"
@@ -39,6 +41,7 @@ func (o *outbox) deliver(j *job) {
 		}
 		doubt = doubt || j.row.Parts[i].State == sessions.InDoubt
 	}
+	o.settle(j)
 	if j.out.Closing {
 		o.paid(j)
 	}
@@ -61,6 +64,34 @@ func (o *outbox) trim(adapter platforms.Adapter, j *job) {
 func (o *outbox) edits(j *job, i int) bool {
 	_, ok := o.adapters[j.out.To.Platform].(platforms.Editor)
 	return ok && i < len(j.out.Shown) && !j.row.Parts[i].Resent && o.now(j.out.To) == j.out.To
+}
+
+// settle counts and logs a row that nothing more is done about.
+func (o *outbox) settle(j *job) {
+	state, platform := StateOf(j.row), j.out.To.Platform
+	switch state {
+	case sessions.Queued, sessions.Sending:
+		return
+	case sessions.Sent:
+		o.signed(j.out.sign, platform)
+	}
+	o.observe(RowSettled{Platform: platform, State: state, Waited: j.out.sign.waited()})
+	o.logged(j).Info("delivery ended", "state", state, "as", j.row.Parts[0].MessageID)
+}
+
+// StateOf returns the state of a row as a whole: that of the part that is furthest from being sent.
+func StateOf(row sessions.Row) sessions.State {
+	for _, state := range []sessions.State{sessions.Queued, sessions.Sending, sessions.InDoubt, sessions.Dead} {
+		if slices.ContainsFunc(row.Parts, func(p sessions.Part) bool { return p.State == state }) {
+			return state
+		}
+	}
+	return sessions.Sent
+}
+
+// logged is the log with what a row is about.
+func (o *outbox) logged(j *job) *slog.Logger {
+	return o.log.With("row", j.row.ID, "conversation", j.row.Key, "task", j.out.Task, "message", j.out.Message)
 }
 
 // step makes one attempt at one part and reports whether another one is due. A part that is "sending" without having
@@ -96,8 +127,11 @@ func (o *outbox) step(adapter platforms.Adapter, j *job, i int) bool {
 		p = judge(p, id, err)
 	}
 	if err != nil {
-		o.log.Warn("an answer was not delivered", "row", j.row.ID, "part", i, "lane", j.row.Lane,
+		o.logged(j).Warn("an answer was not delivered", "part", i, "lane", j.row.Lane,
 			"state", p.State, "attempts", p.Attempts, "error", err)
+	}
+	if err != nil && !p.State.Final() {
+		o.observe(RowRetried{Platform: j.out.To.Platform, Class: platforms.ClassOf(err)})
 	}
 	if p.State == sessions.Sending {
 		j.row.Parts[i], j.lost = p, true
@@ -149,7 +183,7 @@ func (o *outbox) send(ctx context.Context, adapter platforms.Adapter, j *job, i 
 		id, err = put(ctx, to, out)
 	}
 	if platforms.ClassOf(err) == platforms.BadFormat {
-		o.log.Warn("the platform refused the formatting; sending plain text", "row", j.row.ID, "part", i, "error", err)
+		o.logged(j).Warn("the platform refused the formatting; sending plain text", "part", i, "error", err)
 		out.Plain, out.Text = true, markup.Plain(out.Text)
 		id, err = put(ctx, to, out)
 	}

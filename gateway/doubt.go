@@ -49,7 +49,7 @@ func (c *conversation) offerAgain(ctx context.Context, d doubtful) {
 		return
 	}
 	notice := output{id: id, To: out.To, Pieces: []string{offer.Text}, Buttons: offer.Buttons, Notice: true}
-	if err := c.commit(ctx, nil, nil, notice); err != nil {
+	if err := c.commit(ctx, sessions.Record{}, notice); err != nil {
 		c.g.log.Error("a notice about an answer in doubt could not be written down", "row", row.ID, "error", err)
 	}
 }

@@ -156,32 +156,24 @@ func (c *conversation) offerRedo(ctx context.Context, in *input) {
 	}
 	out.id, out.Edited = sessions.RowID(newID()), in.Edited
 	out.Buttons = [][]platforms.Button{{{Label: "Answer again", Data: buttonData(verbRedo, string(out.id))}}}
-	c.end(ctx, in.items(), out)
+	c.settle(ctx, Done, in.items(), out)
 }
 
 // deleted takes the removal of a message: one that waits is not answered, and a turn that has nothing else to answer
 // stops.
 func (c *conversation) deleted(ctx context.Context, in *input) {
-	message, ids := in.Deleted.Original, in.items()
+	message, ids, how := in.Deleted.Original, in.items(), Done
 	c.queue = slices.DeleteFunc(c.queue, func(q *input) bool {
 		if !q.is(message) {
 			return false
 		}
-		ids = append(ids, q.items()...)
+		ids, how = append(ids, q.items()...), Withdrawn
 		return true
 	})
 	if c.running(message) != nil && len(c.turn.inputs) == 1 {
 		c.turn.cancel(loop.ErrStopped)
 	}
-	c.end(ctx, ids)
-}
-
-// end ends items, with answers or without.
-func (c *conversation) end(ctx context.Context, items []sessions.ItemID, outs ...output) {
-	if err := c.commit(ctx, nil, items, outs...); err != nil {
-		c.g.log.Error("the end of an update could not be written down; trying again", "conversation", c.key, "item", items[0], "error", err)
-		c.torn = true
-	}
+	c.settle(ctx, how, ids)
 }
 
 // changed introduces a changed message to the model.

@@ -295,13 +295,15 @@ type bench struct {
 	cfg   gateway.Config
 	log   *logBuffer
 
+	counts *counts
+
 	cancel  context.CancelFunc
 	running chan error
 }
 
 func newBench(t *testing.T, store sessions.Store, chats ...*fakeChat) *bench {
 	t.Helper()
-	b := &bench{t: t, store: store, chats: chats, log: &logBuffer{}}
+	b := &bench{t: t, store: store, chats: chats, log: &logBuffer{}, counts: newCounts()}
 	b.model = &echoModel{
 		begun: time.Now(), calls: map[string]int{}, prompts: map[string]bool{}, at: map[string]time.Duration{},
 	}
@@ -333,7 +335,7 @@ func (b *bench) start() {
 	}
 	compressor := loop.NewCompressor(b.model, b.cfg.Window, b.cfg.MaxOutput)
 	g, err := gateway.New(b.cfg, gateway.Parts{
-		Store: b.store, Adapters: adapters, Tools: registry, Compressor: compressor, Log: log,
+		Store: b.store, Adapters: adapters, Tools: registry, Compressor: compressor, Log: log, Observe: b.counts.observe,
 		Runner: &loop.Runner{Model: b.model, Policy: tools.AskByRisk{tools.Executes}, Compressor: compressor, Log: log},
 	})
 	if err != nil {
@@ -345,14 +347,16 @@ func (b *bench) start() {
 	synctest.Wait()
 }
 
-// stop ends the gateway and returns what Run returned.
+// stop ends the gateway, checks that its counts add up, and returns what Run returned.
 func (b *bench) stop() error {
 	if b.cancel == nil {
 		return nil
 	}
 	b.cancel()
 	b.cancel = nil
-	return <-b.running
+	err := <-b.running
+	b.counts.addUp(b.t, b.store)
+	return err
 }
 
 // check fails the test if anything was left without an outcome.

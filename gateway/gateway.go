@@ -76,7 +76,9 @@ type Parts struct {
 	Missing    []tools.Missing // what /tools says of tools that the config wants and that are not there
 	Notes      Notebook        // nil = nothing is noted about anybody
 	Recorder   Recorder        // nil = turns are not recorded
-	Log        *slog.Logger
+	// Observe is told what happens, for counting. It must not block, and is called from any goroutine; nil = nobody.
+	Observe func(Event)
+	Log     *slog.Logger
 }
 
 // Compressor shortens a session's history.
@@ -95,6 +97,7 @@ type Gateway struct {
 	log       *slog.Logger
 	owner     string // names this process to the store
 	strangers *strangers
+	tally     tally
 
 	outbox    *outbox
 	pool      *semaphore.Weighted
@@ -147,6 +150,8 @@ func (g *Gateway) Run(ctx context.Context) error {
 	g.live = newDirectory(g)
 	g.moves, g.places = &moves{store: g.store}, newPlaces(g.store)
 	g.outbox = newOutbox(delivery, g.store, g.adapters, g.log)
+	g.outbox.observe = g.observe
+	g.outbox.signed = func(s *firstSign, p platforms.Name) { s.shown(g, p) }
 	g.outbox.doubt, g.outbox.now, g.outbox.moved = g.doubt, g.moves.now, g.migrated
 	if err := g.recover(ctx); err != nil {
 		return fmt.Errorf("take over what an earlier run left: %w", err)
@@ -182,19 +187,25 @@ func (g *Gateway) recover(ctx context.Context) error {
 	if err := g.places.load(ctx, g.parts.Adapters); err != nil {
 		return err
 	}
-	keys := map[sessions.Key]bool{}
+	keys, items := map[sessions.Key]bool{}, 0
 	for item, err := range g.store.Pending(ctx) {
 		if err != nil {
 			return err
 		}
-		if p, _, _ := strings.Cut(string(item.Key), "/"); g.adapters[platforms.Name(p)] == nil {
+		items++
+		if g.adapters[platformOf(item.Key)] == nil {
 			g.log.Warn("a message waits for a platform that is not configured", "item", item.ID, "conversation", item.Key)
 			continue
 		}
 		keys[item.Key] = true
 	}
-	if err := g.outbox.recover(ctx); err != nil {
+	rows, left, err := g.outbox.recover(ctx)
+	if err != nil {
 		return err
+	}
+	g.observe(Began{Items: items, Rows: len(rows) + left})
+	for _, j := range rows {
+		g.outbox.takeOver(j)
 	}
 	for key := range keys {
 		g.live.post(key, nil)

@@ -98,19 +98,36 @@ func (g *Gateway) accept(ctx context.Context, key sessions.Key, id string, in in
 		g.log.Error("an update that cannot be stored is passed over", "error", err)
 		return nil
 	}
+	again := g.tally.doubted(item.ID)
 	_, err = g.store.Commit(context.WithoutCancel(ctx), sessions.Accept{Item: item})
 	if errors.Is(err, sessions.ErrSeen) {
-		g.log.Debug("update came again", "id", id)
+		if again {
+			g.counted(item)
+		}
+		g.log.Debug("update came again", "message", id)
 		return nil
 	}
-	if err != nil {
-		g.live.post(key, unsure{}) // it may be there, and then nobody accepts it a second time
+	if err != nil { // it may be there, and then nobody accepts it a second time
+		g.tally.doubt(item.ID)
+		g.live.post(key, unsure{item})
 		return fmt.Errorf("accept %s: %w", id, err)
 	}
-	g.log.Debug("accepted", "id", id, "conversation", key)
-	in.accepted(item.ID)
+	if again {
+		g.counted(item)
+	} else {
+		g.observe(Accepted{Platform: platformOf(key)})
+	}
+	g.log.Info("accepted", "message", id, "conversation", key)
+	in.accepted(item)
 	g.live.post(key, &in)
 	return nil
+}
+
+// counted counts an accepted update of which nobody knew whether it was, unless somebody else has.
+func (g *Gateway) counted(item sessions.Item) {
+	if g.tally.settle(item.ID) {
+		g.observe(Accepted{Platform: platformOf(item.Key)})
+	}
 }
 
 // nativeCommand admits a native command. Where it was used outside any conversation, the answer goes with the

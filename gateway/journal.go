@@ -31,7 +31,7 @@ func (j *turnJournal) Append(ctx context.Context, entries ...sessions.Entry) err
 // End implements loop.Journal: the last entries, the consumed messages, the answer and the last edit of the progress
 // message in one commit.
 func (j *turnJournal) End(ctx context.Context, outcome loop.Outcome, entries ...sessions.Entry) error {
-	err := j.t.c.commit(ctx, entries, j.t.items(), j.t.outputs(outcome)...)
+	err := j.t.c.commit(ctx, sessions.Record{Entries: entries, Consumed: j.t.items()}, j.t.outputs(outcome)...)
 	j.ended = err == nil
 	if err != nil {
 		j.err = err
@@ -52,7 +52,7 @@ func (t *turn) outputs(outcome loop.Outcome) []output {
 		if shown != "" && t.delivery.Final == FinalEdit && out.To == t.address {
 			out.Shown, shown = []string{shown}, ""
 		}
-		out.Bubble = shown
+		out.Bubble, out.Task, out.sign = shown, t.id, t.sign()
 		outs = append(outs, out)
 	}
 	if shown != "" {
@@ -71,7 +71,7 @@ func (t *turn) leave(why loop.EndReason) {
 // owe commits the last edit of a message after its turn has been closed, or before it was opened. If the log does not
 // take it, it is made all the same.
 func (t *turn) owe(ctx context.Context, out output) {
-	if err := t.c.g.commit(ctx, t.log, nil, nil, out); err != nil {
+	if err := t.c.g.commit(ctx, t.log, sessions.Record{}, out); err != nil {
 		t.c.g.log.Debug("the end of a progress message was not recorded", "task", t.id, "error", err)
 		t.c.g.replace(out.To, out.Shown[0], out.Pieces[0])
 	}

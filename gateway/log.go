@@ -19,19 +19,21 @@ type convLog struct {
 	lease    sessions.Lease
 	session  *sessions.Session
 	revision sessions.Revision
+
+	committed func(sessions.Record) // called with every record that was committed; nil = nobody wants to know
 }
 
-// openLog acquires a key and folds its log. It also returns the items that wait in its inbox.
-func openLog(ctx context.Context, store sessions.Store, key sessions.Key, owner string) (*convLog, []sessions.PendingItem, error) {
+// openLog acquires a key and folds its log. It also returns what it found.
+func openLog(ctx context.Context, store sessions.Store, key sessions.Key, owner string) (*convLog, sessions.Conversation, error) {
 	conv, err := store.Acquire(ctx, key, owner)
 	if err != nil {
-		return nil, nil, err
+		return nil, conv, err
 	}
 	session, err := sessions.Fold(key, conv.Records)
 	if err != nil {
-		return nil, nil, err
+		return nil, conv, err
 	}
-	return &convLog{store: store, key: key, lease: conv.Lease, session: session, revision: conv.Revision}, conv.Pending, nil
+	return &convLog{store: store, key: key, lease: conv.Lease, session: session, revision: conv.Revision}, conv, nil
 }
 
 // append commits a record, unless it cannot follow what is there: such a record would make the log unreadable. It is not cancelled half way: after a commit of unknown outcome the revision would be
@@ -48,6 +50,9 @@ func (l *convLog) append(ctx context.Context, r sessions.Record) error {
 		return err
 	}
 	r.Revision, l.revision = revision, revision
+	if l.committed != nil {
+		l.committed(r)
+	}
 	return l.session.Apply(r)
 }
 
@@ -77,6 +82,13 @@ func (l *convLog) snapshot() *sessions.Session {
 		s.Turn = &turn
 	}
 	return &s
+}
+
+// last returns the revision of the last record that is known to be committed.
+func (l *convLog) last() sessions.Revision {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.revision
 }
 
 // release gives the key back.

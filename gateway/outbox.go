@@ -20,6 +20,8 @@ type outbox struct {
 	doubt    func(sessions.Key, sessions.RowID)                                 // called when nothing is left to do for a row but what is in doubt
 	now      func(platforms.Address) platforms.Address                          // where something for an address has to be sent
 	moved    func(ctx context.Context, from platforms.Address, to string) error // called when a chat turns out to have moved
+	observe  func(Event)
+	signed   func(*firstSign, platforms.Name) // called when an answer is there
 
 	ctx   context.Context // ends when delivery must stop at once
 	mu    sync.Mutex
@@ -87,6 +89,7 @@ func (o *outbox) start(b batch) {
 	defer o.mu.Unlock()
 	for _, j := range b.jobs {
 		o.lanes[j.row.Lane].reserved--
+		o.observe(RowQueued{Platform: j.out.To.Platform})
 		o.push(j)
 	}
 }
@@ -209,20 +212,27 @@ func (o *outbox) flush(ctx context.Context) {
 	}
 }
 
-// recover takes over what an earlier process left: what was queued goes on, what was being sent is looked into.
-func (o *outbox) recover(ctx context.Context) error {
-	var found []*job
+// recover returns what an earlier process left, for takeOver: what was queued goes on, what was being sent is looked
+// into. It also counts the rows that wait and are left alone.
+func (o *outbox) recover(ctx context.Context) (found []*job, left int, err error) {
+	leave := func(row sessions.Row) {
+		if state := StateOf(row); state == sessions.Queued || state == sessions.Sending {
+			left++
+		}
+	}
 	for row, err := range o.store.Undelivered(ctx) {
 		if err != nil {
-			return err
+			return nil, 0, err
 		}
 		out, err := decodeOutput(row)
 		if err != nil { // it stays where it is, for a version that can read it
 			o.log.Error("an answer cannot be read and is left alone", "row", row.ID, "lane", row.Lane, "error", err)
+			leave(row)
 			continue
 		}
 		if o.adapters[out.To.Platform] == nil {
 			o.log.Warn("an answer waits for a platform that is not configured", "row", row.ID, "lane", row.Lane)
+			leave(row)
 			continue
 		}
 		found = append(found, &job{row: row, out: out})
@@ -232,10 +242,7 @@ func (o *outbox) recover(ctx context.Context) error {
 		o.owe(j)
 	}
 	o.mu.Unlock()
-	for _, j := range found {
-		o.takeOver(j)
-	}
-	return nil
+	return found, left, nil
 }
 
 // takeOver counts the attempt in which the earlier process ended, and queues the row.
@@ -270,6 +277,7 @@ func (o *outbox) again(ctx context.Context, id sessions.RowID) (bool, error) {
 		}
 	}
 	if some {
+		o.observe(RowQueued{Platform: out.To.Platform})
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		o.push(j)

@@ -42,20 +42,23 @@ func (c *conversation) enqueue(ctx context.Context, in *input) {
 	case c.g.cfg.Busy == Interrupt && c.mayStop(in.Message.Origin) && unworkable([]*input{in}) == "":
 		c.turn.cancel(loop.ErrSuperseded)
 	default:
-		c.g.react(in.Message, "👀")
+		c.g.react(in, "👀")
 	}
 }
 
 // react puts an emoji on a message, as a sign that it was seen and waits. As well as it can.
-func (g *Gateway) react(m *platforms.Message, emoji string) {
+func (g *Gateway) react(in *input, emoji string) {
+	m := in.Message
 	reactor, ok := g.adapters[m.Address.Platform].(platforms.Reactor)
 	if !ok {
 		return
 	}
 	g.beside(func(ctx context.Context) {
 		if err := reactor.React(ctx, m.Address, m.ID, emoji); err != nil {
-			g.log.Debug("a message got no sign that it waits", "message", m.Native, "error", err)
+			g.log.Debug("a message got no sign that it waits", "message", in.item, "error", err)
+			return
 		}
+		in.sign.shown(g, m.Address.Platform)
 	})
 }
 
@@ -81,9 +84,9 @@ func (c *conversation) next(ctx context.Context) {
 	}
 	c.queue = slices.Clone(c.queue[len(inputs):])
 	if why := unworkable(inputs); why != "" {
-		for _, in := range inputs {
-			c.reply(ctx, in, why)
-			why = ""
+		c.reply(ctx, inputs[0], why)
+		for _, in := range inputs[1:] {
+			c.settle(ctx, Refused, in.items())
 		}
 		return
 	}
@@ -116,7 +119,7 @@ func (c *conversation) withdraw(ctx context.Context, o platforms.Origin) int {
 		if !all && in.Message.Sender.ID != o.Sender.ID {
 			return false
 		}
-		c.reply(ctx, in, "")
+		c.settle(ctx, Withdrawn, in.items())
 		return true
 	})
 	return before - len(c.queue)

@@ -26,7 +26,7 @@ func (o *outbox) resolve(adapter platforms.Adapter, j *job, i int) bool {
 	if o.ctx.Err() != nil && p.State == sessions.Sending {
 		return false // the next start goes on here
 	}
-	o.log.Info("looked into an answer of unknown outcome", "row", j.row.ID, "part", i, "lane", j.row.Lane, "state", p.State)
+	o.logged(j).Info("looked into an answer of unknown outcome", "part", i, "lane", j.row.Lane, "state", p.State)
 	j.lost = false
 	return o.mark(o.ctx, j, i, p) && p.State == sessions.Queued
 }
@@ -80,7 +80,7 @@ func (o *outbox) find(adapter platforms.Adapter, j *job, i int, p sessions.Part)
 		case (class == platforms.RateLimited || class == platforms.Transient) && time.Now().Before(deadline):
 			wait = max(lookPause, platforms.WaitOf(err), backoff(n))
 		default:
-			o.log.Warn("an answer of unknown outcome could not be looked up", "row", j.row.ID, "part", i, "error", err)
+			o.logged(j).Warn("an answer of unknown outcome could not be looked up", "part", i, "error", err)
 			return unknown(p, j.out.Notice)
 		}
 	}

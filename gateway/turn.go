@@ -62,7 +62,7 @@ func newTurn(ctx context.Context, c *conversation, inputs []*input, open *sessio
 	}
 	t.ctx, t.cancel = context.WithCancelCause(ctx)
 	t.delivery = c.g.cfg.Delivery.at(o.Address)
-	t.typing = newTyping(c.g, t.address)
+	t.typing = newTyping(c.g, t.address, t.sign())
 	t.bubble = newBubble(t, shown)
 	if t.resumed {
 		t.bubble.state.todos = t.log.snapshot().Todos
@@ -153,8 +153,8 @@ func (t *turn) loop() turnEnd {
 	}
 	journal := &turnJournal{t: t}
 	task, ended := t.recorded(loop.Turn{
-		ID: t.id, Journal: journal, Tools: g.parts.Tools, Resumed: t.resumed, Within: t.within, Observe: t.bubble.observe,
-		Scope: t.scope(work),
+		ID: t.id, Journal: journal, Tools: g.parts.Tools, Resumed: t.resumed, Within: t.within, Observe: t.observe,
+		Scope: t.scope(work), Log: g.log.With("conversation", t.c.key, "message", t.inputs[0].item),
 	})
 	outcome := g.runner.Run(t.ctx, task)
 	ended(outcome)
@@ -163,6 +163,17 @@ func (t *turn) loop() turnEnd {
 	}
 	return turnEnd{outcome: outcome, err: journal.err}
 }
+
+// observe takes an event of the loop. It never blocks.
+func (t *turn) observe(e loop.Event) {
+	t.bubble.observe(e)
+	if _, text := e.(loop.TextDelta); !text {
+		t.c.g.observe(InTurn{Platform: t.address.Platform, Event: e})
+	}
+}
+
+// sign is the first sign to whoever wrote the message that has waited longest.
+func (t *turn) sign() *firstSign { return t.inputs[0].sign }
 
 // open writes the turn's beginning: the claim on its messages, what they say, and the prompt if it has to be built.
 func (t *turn) open() error {
@@ -249,5 +260,5 @@ func (t *turn) compress() {
 		return
 	}
 	g.log.Info("history compressed", "conversation", t.c.key, "before", compaction.Before, "after", compaction.After)
-	t.bubble.observe(loop.Compacted{Before: compaction.Before, After: compaction.After})
+	t.observe(loop.Compacted{Before: compaction.Before, After: compaction.After})
 }

@@ -15,6 +15,7 @@ type typing struct {
 	at    platforms.Address
 	every time.Duration
 	typer platforms.Typer
+	sign  *firstSign
 
 	mu     sync.Mutex
 	paused int
@@ -22,10 +23,10 @@ type typing struct {
 	done   chan struct{}
 }
 
-func newTyping(g *Gateway, at platforms.Address) *typing {
+func newTyping(g *Gateway, at platforms.Address, sign *firstSign) *typing {
 	adapter := g.adapters[at.Platform]
 	typer, _ := adapter.(platforms.Typer)
-	return &typing{g: g, at: at, typer: typer, every: adapter.Limits().TypingFor * 4 / 5}
+	return &typing{g: g, at: at, typer: typer, sign: sign, every: adapter.Limits().TypingFor * 4 / 5}
 }
 
 func (t *typing) start(ctx context.Context) {
@@ -45,7 +46,10 @@ func (t *typing) run(ctx context.Context) {
 		t.mu.Unlock()
 		if show {
 			call, cancel := context.WithTimeout(ctx, t.every)
-			if err := t.typer.Typing(call, t.at); err != nil && ctx.Err() == nil {
+			switch err := t.typer.Typing(call, t.at); {
+			case err == nil:
+				t.sign.shown(t.g, t.at.Platform)
+			case ctx.Err() == nil:
 				t.g.log.Debug("typing was not shown", "at", t.at, "error", err)
 			}
 			cancel()

@@ -23,6 +23,10 @@ type Link struct {
 // A turn of the loop walks the chain step by step, with retries in between. Call is for everything else: it goes on to
 // the next model at once. A Chain starts no goroutine and may be used from any.
 type Chain struct {
+	// Observe, if not nil, is told about every call that was made, whoever made it. It is set before the first call, must
+	// not block, and is called from the goroutines of the callers.
+	Observe func(Called)
+
 	mu      sync.Mutex
 	links   []Link
 	resting []time.Time // by link: passed over until then
@@ -104,10 +108,15 @@ func (c *Chain) start() *route {
 	return &route{chain: c, at: best, tried: map[int]bool{best: true}, reloaded: map[int]bool{}}
 }
 
+// model returns the current model. What a chain within the chain asks, that one tells its own observer.
 func (r *route) model() Model {
 	r.chain.mu.Lock()
 	defer r.chain.mu.Unlock()
-	return r.chain.links[r.at].Model
+	link := r.chain.links[r.at]
+	if _, nested := link.Model.(*Chain); nested || r.chain.Observe == nil {
+		return link.Model
+	}
+	return watched{link.Model, link.Profile, r.chain.Observe}
 }
 
 func (r *route) name() string { return r.model().Name() }

@@ -56,8 +56,12 @@ type CallEnded struct {
 	CallID, Tool string
 	Outcome      sessions.Outcome
 	Class        tools.Failure // what went wrong, empty if nothing did
+	Stage        string        // where: "call", "parse" or "execution"
 	Took         time.Duration
 }
+
+// CircuitOpened: a tool has failed so often in a row that it is not called any more in this turn.
+type CircuitOpened struct{ Tool string }
 
 // Retrying: a model call failed and is tried again after Wait.
 type Retrying struct {
@@ -107,6 +111,7 @@ func (AwaitingApproval) event() {}
 func (ApprovalOver) event()     {}
 func (CallStarted) event()      {}
 func (CallEnded) event()        {}
+func (CircuitOpened) event()    {}
 func (Retrying) event()         {}
 func (Changed) event()          {}
 func (SubAgent) event()         {}

@@ -215,11 +215,15 @@ func (e *execution) commit(ctx context.Context) {
 		if f.fault != (fault{}) {
 			e.t.log.Info("call failed", "call", f.call.ID, "tool", f.call.Name, "class", f.fault.class, "stage", f.fault.stage,
 				"outcome", f.outcome, "took", f.took)
+		} else {
+			e.t.log.Debug("call ended", "call", f.call.ID, "tool", f.call.Name, "outcome", f.outcome, "took", f.took)
 		}
 		for _, entry := range f.entries {
 			e.t.emit(Changed{CallID: f.call.ID, Entry: entry})
 		}
-		e.t.emit(CallEnded{CallID: f.call.ID, Tool: f.call.Name, Outcome: f.outcome, Class: f.fault.class, Took: f.took})
+		e.t.emit(CallEnded{
+			CallID: f.call.ID, Tool: f.call.Name, Outcome: f.outcome, Class: f.fault.class, Stage: string(f.fault.stage), Took: f.took,
+		})
 	}
 }
 

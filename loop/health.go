@@ -13,11 +13,12 @@ type health struct {
 	wrong     map[string]int
 	failed    map[string]int
 	struck    map[string]bool // a failure was counted for the reply that is being executed
+	opened    func(tool string)
 }
 
-func newHealth(l Limits) *health {
+func newHealth(l Limits, opened func(tool string)) *health {
 	return &health{
-		retries: max(l.RetryPerTool, 0), threshold: l.CircuitBreak, wrong: map[string]int{}, failed: map[string]int{},
+		retries: max(l.RetryPerTool, 0), threshold: l.CircuitBreak, wrong: map[string]int{}, failed: map[string]int{}, opened: opened,
 	}
 }
 
@@ -67,5 +68,8 @@ func (h *health) fail(tool string) {
 	if !h.struck[tool] {
 		h.struck[tool] = true
 		h.failed[tool]++
+		if h.failed[tool] == h.threshold {
+			h.opened(tool)
+		}
 	}
 }

@@ -49,7 +49,10 @@ func (t *turn) infer(ctx context.Context) (reply, error) {
 		defer cancel()
 	}
 	t.emit(RoundStarted{Round: t.budget.rounds + 1})
+	began := time.Now()
 	r, err := t.Tape.Model(ctx, t.lane, t.route.model(), req, func(delta string) { t.emit(TextDelta{Text: delta}) })
+	t.log.Debug("model called", "model", t.route.name(), "round", t.budget.rounds+1, "took", time.Since(began),
+		"tokens_in", r.Usage.Input, "tokens_cached", r.Usage.Cached, "tokens_out", r.Usage.Output, "err", err)
 	if err != nil {
 		return reply{}, err
 	}

@@ -62,6 +62,9 @@ const (
 	ModelAuth        ErrorClass = "auth"
 	ModelQuota       ErrorClass = "quota"
 	ModelFiltered    ErrorClass = "content filter"
+
+	// CallCancelled is no failure: whoever asked did not want the reply any more. Only Called names it.
+	CallCancelled ErrorClass = "cancelled"
 )
 
 // ModelError is a failed model call. Its text holds no secret.

@@ -132,6 +132,8 @@ type Turn struct {
 	// before it is called again. nil = nobody can.
 	Steer func() (sessions.Steered, bool)
 	Tape  Tape // nil = none
+	// Log gets the turn's lines, with what tells it from others beside its id; nil = the Runner's.
+	Log *slog.Logger
 
 	lane string // see Tape
 }

@@ -58,7 +58,7 @@ func (c SessionCall) Delegate(ctx context.Context, task Task) (Outcome, sessions
 	scope := c.Scope
 	scope.CallID, scope.Turn, scope.Parent = "", id, t.ID
 	sub := newTurn(t.runner, Turn{
-		ID: id, Journal: journal, Scope: scope, Tools: task.Tools,
+		ID: id, Journal: journal, Scope: scope, Tools: task.Tools, Log: t.Log,
 		Tape: t.Tape, lane: fmt.Sprintf("%s%s.%d/", t.lane, c.Scope.CallID, task.Number),
 		Observe: func(e Event) { c.emit(SubAgent{CallID: c.Scope.CallID, Task: task.Number, Event: e}) },
 	})

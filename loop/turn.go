@@ -58,7 +58,10 @@ type turn struct {
 }
 
 func newTurn(r *Runner, work Turn) *turn {
-	log := r.Log
+	log := work.Log
+	if log == nil {
+		log = r.Log
+	}
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
@@ -69,11 +72,13 @@ func newTurn(r *Runner, work Turn) *turn {
 		work.Tape = straight{}
 	}
 	limits := r.Limits.orDefaults()
-	return &turn{
+	t := &turn{
 		Turn: work, runner: r, limits: limits, log: log.With("task", work.ID),
-		tools: newToolset(work, r.Policy), health: newHealth(limits), route: chainOf(r.Model).start(),
+		tools: newToolset(work, r.Policy), route: chainOf(r.Model).start(),
 		nudged: map[Nudge]bool{}, changes: changes{},
 	}
+	t.health = newHealth(limits, func(tool string) { t.emit(CircuitOpened{Tool: tool}) })
+	return t
 }
 
 // run moves from state to state until the turn is done, then closes it.
@@ -86,7 +91,7 @@ func (t *turn) run(ctx context.Context) Outcome {
 	} else {
 		t.clock.parent = t.tree.clock
 	}
-	t.log.Info("turn started", "conversation", t.Scope.Conversation, "resumed", t.Resumed)
+	t.log.Info("turn started", "resumed", t.Resumed)
 
 	state := Idle
 	for state != Done {

@@ -38,6 +38,7 @@ type Record struct {
 	At       time.Time
 	Entries  []Entry
 	Consumed []ItemID // items that have their outcome now
+	Ended    string   // what became of them, in the gateway's words; empty = a TurnEnded entry says it
 	Outbox   []Row    // messages to be delivered, in this order
 }
 
@@ -123,12 +124,13 @@ type recordJSON struct {
 	At       time.Time   `json:"at"`
 	Entries  []entryJSON `json:"entries,omitempty"`
 	Consumed []ItemID    `json:"consumed,omitempty"`
+	Ended    string      `json:"ended,omitempty"`
 	Outbox   []Row       `json:"outbox,omitempty"`
 }
 
 // Encode returns the record as versioned bytes, without its revision.
 func (r Record) Encode() ([]byte, error) {
-	j := recordJSON{Version: recordVersion, At: r.At, Consumed: r.Consumed, Outbox: r.Outbox}
+	j := recordJSON{Version: recordVersion, At: r.At, Consumed: r.Consumed, Ended: r.Ended, Outbox: r.Outbox}
 	for _, e := range r.Entries {
 		ej, err := encodeEntry(e)
 		if err != nil {
@@ -148,7 +150,7 @@ func DecodeRecord(data []byte, at Revision) (Record, error) {
 	if j.Version != recordVersion {
 		return Record{}, fmt.Errorf("decode record %d: version %d is not known", at, j.Version)
 	}
-	r := Record{Revision: at, At: j.At, Consumed: j.Consumed, Outbox: j.Outbox}
+	r := Record{Revision: at, At: j.At, Consumed: j.Consumed, Ended: j.Ended, Outbox: j.Outbox}
 	for _, ej := range j.Entries {
 		e, err := decodeEntry(ej)
 		if err != nil {

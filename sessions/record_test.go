@@ -57,7 +57,7 @@ func everyEntry() []Entry {
 func everything() Record {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 5, time.UTC)
 	return Record{
-		Revision: 7, At: at, Entries: everyEntry(), Consumed: []ItemID{"i1", "i2"},
+		Revision: 7, At: at, Entries: everyEntry(), Consumed: []ItemID{"i1", "i2"}, Ended: "refused",
 		Outbox: []Row{{
 			ID: "r1", Key: "k", Lane: "L", Payload: []byte{0, 1, 255},
 			Parts: []Part{{State: Queued}, {State: Sent, MessageID: "m", Attempts: 2, NotBefore: at, Error: "e"}},

@@ -125,8 +125,8 @@ func everyEntry(t *testing.T, h Harness) {
 				Segment: "k@1", Started: start, Before: 9, After: 5, Count: 2, Summary: true, At: start,
 			},
 		},
-		Consumed: []sessions.ItemID{"i"},
-		Outbox:   []sessions.Row{newRow("r", "k", "lane", sessions.Queued)},
+		Consumed: []sessions.ItemID{"i"}, Ended: "done",
+		Outbox: []sessions.Row{newRow("r", "k", "lane", sessions.Queued)},
 	}
 	r.Outbox[0].Parts[0].NotBefore = start.Add(time.Minute)
 	_, r.Revision = write(t, s, "k", r)
