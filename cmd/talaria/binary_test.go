@@ -100,10 +100,11 @@ func TestRun(t *testing.T) {
 		launch(t, nil, "sessions", "list", "--config", config).mustExit(t, 0, "KEY", "hello from-telegram", "hello from-slack", "hello from-discord")
 		launch(t, nil, "sessions", "list", "--config", config, "no/such").mustExit(t, 1, `there is no conversation "no/such"`)
 	})
+	t.Run("export and replay", func(t *testing.T) { exportAndReplay(t, s, config) })
 	t.Run("only the owner can read the data", func(t *testing.T) {
 		for path, want := range map[string]fs.FileMode{
 			data: 0o700, filepath.Join(data, "state"): 0o700, filepath.Join(data, "state", "talaria.db"): 0o600,
-			filepath.Join(data, "state", "control.json"): 0o600, filepath.Join(data, "work"): 0o700,
+			filepath.Join(data, "state", "control.json"): 0o600, filepath.Join(data, "state", "recordings"): 0o700, filepath.Join(data, "work"): 0o700,
 		} {
 			info, err := os.Stat(path)
 			if err != nil {
@@ -117,7 +118,44 @@ func TestRun(t *testing.T) {
 	first.mustExit(t, 0)
 	launch(t, nil, "health", "--config", config).mustExit(t, 1, "no answer from the running instance")
 	launch(t, nil, "sessions", "list", "--config", config).mustExit(t, 0, "hello from-slack")
+	exportAndReplay(t, s, config) // without an instance
 	launch(t, nil, "run", "--config", "/dev/null").mustExit(t, 1, "no platform has a token")
+}
+
+// exportAndReplay has a person tell a secret, if the program runs, exports the conversation and plays it.
+func exportAndReplay(t *testing.T, s *services, config string) {
+	t.Helper()
+	const secret = "sk-" + canary + "0123456789abcdef"
+	if alice := s.seat(platforms.Telegram, 1); alice.count("echo "+secret) == 0 {
+		alice.say(t, "my key is "+secret)
+		alice.sees(t, "echo "+secret)
+	}
+	list := launch(t, nil, "sessions", "list", "--config", config)
+	list.mustExit(t, 0)
+	key := regexp.MustCompile(`telegram\S+1001\S*`).FindString(list.output.String())
+	folder := t.TempDir()
+	for name, args := range map[string][]string{"last": nil, "session": {"--session", "1"}} {
+		file := filepath.Join(folder, name)
+		args = append([]string{"sessions", "export", key, "--config", config, "-o", file}, args...)
+		launch(t, nil, args...).mustExit(t, 0)
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text), canary) || !strings.Contains(string(text), "my key is [redacted]") {
+			t.Errorf("the export is not redacted:\n%s", text)
+		}
+		launch(t, nil, "sessions", "replay", file).mustExit(t, 0, "the same: turn ", "1 model calls", `ended by "answered"`)
+		changed := strings.Replace(string(text), `"signal":"said text"`, `"signal":"failed"`, 1)
+		if err := os.WriteFile(file, []byte(changed), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		launch(t, nil, "sessions", "replay", file).mustExit(t, 1, "a transition differs", `thinking → done on "failed"`)
+	}
+	launch(t, nil, "sessions", "export", key, "--config", config).mustExit(t, 0, `"kind":"request"`, `"kind":"reply"`)
+	launch(t, nil, "sessions", "export", key, "--config", config, "--turn", "x").mustExit(t, 1, `there is no turn "x"`)
+	launch(t, nil, "sessions", "export", key, "--config", config, "--session", "9").mustExit(t, 1, "there is no session 9")
+	launch(t, nil, "sessions", "export", "no/such", "--config", config).mustExit(t, 1, `there is no conversation "no/such"`)
 }
 
 func TestCheck(t *testing.T) {

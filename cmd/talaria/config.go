@@ -38,6 +38,7 @@ type Config struct {
 	Delegation DelegationConfig `toml:"delegation"`
 	Progress   ProgressConfig   `toml:"progress"`
 	Delivery   DeliveryConfig   `toml:"delivery"`
+	Recording  RecordingConfig  `toml:"recording"`
 	HTTP       HTTPConfig       `toml:"http"`
 	Log        LogConfig        `toml:"log"`
 
@@ -161,6 +162,11 @@ type ProgressConfig struct {
 	EditInterval time.Duration    `toml:"edit_interval"`
 }
 
+// RecordingConfig is about the recordings of turns.
+type RecordingConfig struct {
+	MaxMB int `toml:"max_mb"`
+}
+
 // HTTPConfig is about the health endpoint.
 type HTTPConfig struct {
 	Listen string `toml:"listen"`
@@ -193,6 +199,7 @@ func defaultConfig() Config {
 		Delegation: DelegationConfig{MaxIterations: 50, MaxParallel: 4},
 		Progress:   ProgressConfig{Mode: gateway.ProgressAll, EditInterval: 1500 * time.Millisecond},
 		Delivery:   DeliveryConfig{Final: gateway.FinalNew},
+		Recording:  RecordingConfig{MaxMB: 64},
 		Log:        LogConfig{Level: "info", Format: "text"},
 	}
 }

@@ -111,6 +111,7 @@ func validate(cfg *Config) []string {
 	c.between("memory.limit", cfg.Memory.Limit, 100, 100_000)
 	c.between("memory.user_limit", cfg.Memory.UserLimit, 100, 100_000)
 	c.between("delegation.max_iterations", cfg.Delegation.MaxIterations, 1, 10_000)
+	c.between("recording.max_mb", cfg.Recording.MaxMB, 0, 100_000)
 	c.between("delegation.max_parallel", cfg.Delegation.MaxParallel, 1, 100)
 	c.oneOf("tools.approval", cfg.Tools.Approval, "ask", "off")
 	c.oneOf("tools.sandbox", cfg.Tools.Sandbox, terminal.Auto, terminal.Bubblewrap, terminal.Landlock, terminal.Off)

@@ -25,7 +25,8 @@ type instance struct {
 
 func (i instance) operations() control.Operations {
 	return control.Operations{
-		"sessions.list": control.Reading(i.listSessions),
+		"sessions.list":   control.Reading(i.listSessions),
+		"sessions.export": control.Reading(i.exportSession),
 	}
 }
 

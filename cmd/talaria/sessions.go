@@ -16,6 +16,8 @@ import (
 func sessionsCommand(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return choose(ctx, "talaria sessions", "Look at conversations, whether or not an instance is running.", []command{
 		{"list", "list all conversations, or the sessions and turns of one", listCommand},
+		{"export", "write turns with all that models, tools and people said, without secrets", exportCommand},
+		{"replay", "run the loop on such a file, and say what it does differently now", replayCommand},
 	}, args, stdout, stderr)
 }
 

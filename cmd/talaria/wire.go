@@ -111,6 +111,9 @@ func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter,
 	if slices.Contains(cfg.Tools.Toolsets, "memory") {
 		parts.Notes = notes
 	}
+	if cfg.Recording.MaxMB > 0 {
+		parts.Recorder = cfg.recordings()
+	}
 	return gateway.New(gateway.Config{
 		Access: cfg.access(), Workers: cfg.Gateway.Workers, Busy: cfg.Gateway.Busy, Debounce: cfg.Gateway.Debounce, CatchUp: cfg.Gateway.CatchUp,
 		Window: cfg.Model.Window, MaxOutput: cfg.Model.MaxOutput, CompressAt: cfg.Gateway.CompressAt,

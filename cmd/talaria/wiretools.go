@@ -83,6 +83,17 @@ func wireTools(cfg *Config, past agenttools.Past, notes *agenttools.Notes, log *
 	return registry, k.missing, err
 }
 
+// liveTools makes the tools that run for real when a turn is played again: they do nothing but ask people, or start more
+// of the loop.
+func liveTools() ([]tools.Tool, error) {
+	delegation, err := agenttools.NewDelegation(agenttools.Delegation(defaultConfig().Delegation))
+	if err != nil {
+		return nil, err
+	}
+	clarify, err := agenttools.NewClarify()
+	return append(delegation, clarify...), err
+}
+
 // terminal makes the terminal in its sandbox, or nothing where none works.
 func (k *kit) terminal() ([]tools.Tool, error) {
 	cfg := k.cfg

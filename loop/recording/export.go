@@ -7,61 +7,66 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/talaria-agent/talaria/sessions"
 )
 
-// Export writes a turn: the records of the log that it depends on and that it wrote, then its recording, if there is one
-// (nil = none). redact takes the secrets out of every text. It reports whether the turn was there.
-func Export(out io.Writer, log iter.Seq2[sessions.Record, error], turn string, recording io.Reader, redact func(string) string) (found bool, err error) {
-	records, err := recordsOf(log, turn)
-	if err != nil || records == nil {
-		return false, err
-	}
+// Export writes turns of one conversation, in the order of its log: the records that they depend on and that they wrote,
+// and after each turn its recording, which open opens (fs.ErrNotExist = there is none). redact takes the secrets out of
+// every text. It reports how many of the turns have a recording.
+func Export(out io.Writer, log iter.Seq2[sessions.Record, error], turns []string, open func(turn string) (io.ReadCloser, error), redact func(string) string) (recorded int, err error) {
 	w := bufio.NewWriter(out)
+	records, err := recordsOf(log, turns)
 	for _, r := range records {
-		encoded, err := sessions.Record{At: r.At, Entries: r.Entries}.Encode()
 		if err != nil {
-			return true, err
+			return recorded, err
 		}
-		if err := put(w, line{Kind: kindRecord, Revision: r.Revision, Record: encoded}, redact); err != nil {
-			return true, err
-		}
-	}
-	if recording != nil {
-		if err := copyLines(w, recording, redact); err != nil {
-			return true, err
+		text, failed := sessions.Record{At: r.At, Entries: r.Entries}.Encode()
+		if err = failed; err == nil {
+			err = put(w, line{Kind: kindRecord, Revision: r.Revision, Record: text}, redact)
 		}
 	}
-	return true, w.Flush()
+	for _, turn := range turns {
+		if err != nil {
+			return recorded, err
+		}
+		in, failed := open(turn)
+		if errors.Is(failed, fs.ErrNotExist) {
+			continue
+		}
+		if err = failed; err == nil {
+			recorded++
+			err = errors.Join(copyLines(w, in, redact), in.Close())
+		}
+	}
+	return recorded, errors.Join(err, w.Flush())
 }
 
-// recordsOf returns the records from the last base before a turn up to its end, nil if the turn is not there.
-func recordsOf(log iter.Seq2[sessions.Record, error], turn string) (records []sessions.Record, err error) {
-	found := false
+// recordsOf returns the records from the last base before the first of the turns up to the end of the last one.
+func recordsOf(log iter.Seq2[sessions.Record, error], turns []string) (records []sessions.Record, err error) {
+	begun := false
 	for r, err := range log {
 		if err != nil {
 			return nil, err
 		}
-		if !found && r.Base() {
+		if !begun && r.Base() {
 			records = records[:0]
 		}
 		records = append(records, r)
 		for _, e := range r.Entries {
 			switch e := e.(type) {
 			case sessions.TurnStarted:
-				found = found || e.Turn == turn
+				begun = begun || slices.Contains(turns, e.Turn)
 			case sessions.TurnEnded:
-				if e.Turn == turn {
+				if e.Turn == turns[len(turns)-1] {
 					return records, nil
 				}
 			}
 		}
-	}
-	if !found {
-		return nil, nil
 	}
 	return records, nil
 }

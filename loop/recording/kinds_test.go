@@ -84,8 +84,8 @@ func TestFresh(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-				if s.Requests == 0 || s.Entries == 0 {
-					t.Errorf("nothing was compared: %s", s)
+				if len(s) != 1 || s[0].Requests == 0 || s[0].Entries == 0 {
+					t.Errorf("nothing was compared: %v", s)
 				}
 			})
 		})

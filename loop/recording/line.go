@@ -12,8 +12,6 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/google/jsonschema-go/jsonschema"
-
 	"github.com/talaria-agent/talaria/loop"
 	"github.com/talaria-agent/talaria/sessions"
 	"github.com/talaria-agent/talaria/tools"
@@ -87,18 +85,18 @@ type header struct {
 
 // toolSpec is what the loop goes by when it runs a tool.
 type toolSpec struct {
-	Name        string             `json:"name"`
-	Description string             `json:"description,omitempty"`
-	Schema      *jsonschema.Schema `json:"schema,omitempty"`
-	Risk        tools.Risk         `json:"risk,omitempty"`
-	Parallel    bool               `json:"parallel,omitempty"`
-	Ranged      bool               `json:"ranged,omitempty"`
-	Timeout     time.Duration      `json:"timeout,omitempty"` // nanoseconds
-	Untrusted   bool               `json:"untrusted,omitempty"`
-	Verifies    bool               `json:"verifies,omitempty"`
-	Substitute  string             `json:"substitute,omitempty"`
-	Paths       bool               `json:"paths,omitempty"`   // it says which files a call touches
-	Session     bool               `json:"session,omitempty"` // it works on the session
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Schema      json.RawMessage `json:"schema,omitempty"`
+	Risk        tools.Risk      `json:"risk,omitempty"`
+	Parallel    bool            `json:"parallel,omitempty"`
+	Ranged      bool            `json:"ranged,omitempty"`
+	Timeout     time.Duration   `json:"timeout,omitempty"` // nanoseconds
+	Untrusted   bool            `json:"untrusted,omitempty"`
+	Verifies    bool            `json:"verifies,omitempty"`
+	Substitute  string          `json:"substitute,omitempty"`
+	Paths       bool            `json:"paths,omitempty"`   // it says which files a call touches
+	Session     bool            `json:"session,omitempty"` // it works on the session
 }
 
 // request is a model call, as what differs from the one before in its lane. The first one of the turn itself differs

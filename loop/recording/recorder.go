@@ -70,8 +70,12 @@ func baseline(s *sessions.Session) loop.Request {
 func specOf(t tools.Tool) toolSpec {
 	s := t.Spec()
 	_, session := t.(loop.SessionTool)
+	var schema json.RawMessage
+	if s.Schema != nil {
+		schema, _ = json.Marshal(s.Schema) // it was declared to the model as JSON, too
+	}
 	return toolSpec{
-		Name: s.Name, Description: s.Description, Schema: s.Schema, Risk: s.Risk, Parallel: s.Parallel, Ranged: s.Ranged,
+		Name: s.Name, Description: s.Description, Schema: schema, Risk: s.Risk, Parallel: s.Parallel, Ranged: s.Ranged,
 		Timeout: s.Timeout, Untrusted: s.Untrusted, Verifies: s.Verifies, Substitute: s.Substitute, Paths: s.Paths != nil,
 		Session: session,
 	}

@@ -18,9 +18,9 @@ import (
 
 // Summary counts what was played again and was the same.
 type Summary struct {
-	Turn                                string
-	Stretches, Requests, Calls, Entries int
-	Reason                              loop.EndReason // empty = the turn is still open
+	Turn                     string
+	Requests, Calls, Entries int
+	Reason                   loop.EndReason // empty = the turn is still open
 }
 
 func (s Summary) String() string {
@@ -28,24 +28,29 @@ func (s Summary) String() string {
 	if s.Reason != "" {
 		how = fmt.Sprintf("ended by %q", s.Reason)
 	}
-	return fmt.Sprintf("the same: turn %s, %d model calls, %d tool calls, %d log entries, %s", s.Turn, s.Requests, s.Calls, s.Entries, how)
+	return fmt.Sprintf("turn %s, %d model calls, %d tool calls, %d log entries, %s", s.Turn, s.Requests, s.Calls, s.Entries, how)
 }
 
-// Replay runs the loop on an export of one turn. live are tools that run for real, if the turn had them: such as only
-// start more of the loop. redact is what the secrets were taken out with. An error that is a *Difference says what the loop
-// does differently; any other, why that cannot be told. A turn that ran out of time takes as long as it took.
-func Replay(ctx context.Context, r io.Reader, live []tools.Tool, redact func(string) string) (Summary, error) {
+// Replay runs the loop on an export. live are tools that run for real, if a turn had them: such as only start more of the
+// loop, or ask people. redact is what takes out secrets that differ only by how they were taken out. It returns what it
+// has found to be the same. An error that is a *Difference says what the loop does differently; any other, why that
+// cannot be told. A turn that ran out of time takes as long as it took.
+func Replay(ctx context.Context, r io.Reader, live []tools.Tool, redact func(string) string) ([]Summary, error) {
 	records, stretches, err := read(r)
 	if err != nil {
-		return Summary{}, err
+		return nil, err
 	}
-	s := Summary{}
+	var all []Summary
 	for _, lines := range stretches {
-		if err := replay(ctx, lines, records, live, redact, &s); err != nil {
-			return s, err
+		turn := lines[0].Turn.ID
+		if n := len(all); n == 0 || all[n-1].Turn != turn {
+			all = append(all, Summary{Turn: turn})
+		}
+		if err := replay(ctx, lines, records, live, redact, &all[len(all)-1]); err != nil {
+			return all[:len(all)-1], err
 		}
 	}
-	return s, nil
+	return all, nil
 }
 
 // read takes an export apart: the records of the log, and the stretches of the recording.
@@ -136,7 +141,7 @@ func replay(ctx context.Context, lines []numbered, records []sessions.Record, li
 	if err := context.Cause(ctx); err != nil && !errors.Is(err, loop.ErrParked) && !errors.Is(err, loop.ErrStopped) && !errors.Is(err, loop.ErrSuperseded) {
 		return err
 	}
-	sum.add(h.ID, lines, j.entries, o)
+	sum.add(lines, j.entries, o)
 	return nil
 }
 
@@ -159,9 +164,8 @@ func (p *player) finish(o loop.Outcome) {
 	}
 }
 
-func (s *Summary) add(turn string, lines []numbered, entries int, o loop.Outcome) {
-	s.Turn, s.Reason = turn, o.Reason
-	s.Stretches++
+func (s *Summary) add(lines []numbered, entries int, o loop.Outcome) {
+	s.Reason = o.Reason
 	s.Entries += entries
 	for _, l := range lines {
 		switch l.Kind {
@@ -182,10 +186,12 @@ func (p *player) registry(specs []toolSpec, live []tools.Tool) (*tools.Registry,
 		case i >= 0:
 			p.live[s.Name] = true
 			all = append(all, live[i])
-		case s.Session:
-			all = append(all, silentSession{silent(s)})
 		default:
-			all = append(all, silent(s))
+			t, err := silently(s)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, t)
 		}
 	}
 	return tools.NewRegistry(all...)
@@ -201,18 +207,29 @@ func (n named) Call(context.Context, loop.Request, func(string)) (loop.Reply, er
 }
 
 // silent is a tool that only describes itself.
-type silent toolSpec
+type silent struct{ spec tools.Spec }
 
-func (s silent) Spec() tools.Spec {
+// silently makes a tool of what a recording says about it.
+func silently(s toolSpec) (tools.Tool, error) {
 	spec := tools.Spec{
-		Name: s.Name, Description: s.Description, Schema: s.Schema, Risk: s.Risk, Parallel: s.Parallel, Ranged: s.Ranged,
+		Name: s.Name, Description: s.Description, Risk: s.Risk, Parallel: s.Parallel, Ranged: s.Ranged,
 		Timeout: s.Timeout, Untrusted: s.Untrusted, Verifies: s.Verifies, Substitute: s.Substitute,
+	}
+	if s.Schema != nil {
+		if err := json.Unmarshal(s.Schema, &spec.Schema); err != nil {
+			return nil, fmt.Errorf("read the schema of tool %s: %w", s.Name, err)
+		}
 	}
 	if s.Paths {
 		spec.Paths = func(json.RawMessage) []string { return nil }
 	}
-	return spec
+	if s.Session {
+		return silentSession{silent{spec}}, nil
+	}
+	return silent{spec}, nil
 }
+
+func (s silent) Spec() tools.Spec { return s.spec }
 
 func (s silent) Call(context.Context, tools.Scope, json.RawMessage) (tools.Result, error) {
 	return tools.Result{}, errors.New("a recorded tool was called for real")

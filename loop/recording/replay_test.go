@@ -92,7 +92,7 @@ func TestExportSecrets(t *testing.T) {
 		}
 		redact := func(s string) string { return loop.WithoutSecrets(strings.ReplaceAll(s, word, "[redacted]")) }
 		var out bytes.Buffer
-		if _, err := recording.Export(&out, r.history(), turnID, &r.out, redact); err != nil {
+		if _, err := recording.Export(&out, r.history(), []string{turnID}, r.open, redact); err != nil {
 			t.Fatal(err)
 		}
 		if i := strings.Index(out.String(), "canary"); i >= 0 {

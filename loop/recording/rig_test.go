@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"testing"
 	"time"
@@ -148,15 +149,16 @@ func (r *rig) history() iter.Seq2[sessions.Record, error] {
 func (r *rig) export() []byte {
 	r.t.Helper()
 	var out bytes.Buffer
-	found, err := recording.Export(&out, r.history(), turnID, &r.out, loop.WithoutSecrets)
-	if err != nil || !found {
-		r.t.Fatalf("export: found %v, %v", found, err)
+	if n, err := recording.Export(&out, r.history(), []string{turnID}, r.open, loop.WithoutSecrets); err != nil || n != 1 {
+		r.t.Fatalf("export: %d recordings, %v", n, err)
 	}
 	return out.Bytes()
 }
 
+func (r *rig) open(string) (io.ReadCloser, error) { return io.NopCloser(&r.out), nil }
+
 // replay plays a file; sub-agents and questions run for real.
-func replay(t *testing.T, file []byte) (recording.Summary, error) {
+func replay(t *testing.T, file []byte) ([]recording.Summary, error) {
 	t.Helper()
 	live, err := agenttools.NewDelegation(agenttools.Delegation{MaxIterations: 50, MaxParallel: 3})
 	if err != nil {
