@@ -30,6 +30,7 @@ type input struct {
 	edits     []sessions.ItemID // changes of the message, which end with it
 	stopped   bool              // a command that has stopped a turn and waits for its end
 	closing   string            // what is left to say then
+	unbegun   bool              // and that turn had not begun
 	withdrawn int               // how many messages that waited the command has ended
 }
 
@@ -53,6 +54,15 @@ func (in *input) accepted(item sessions.Item) {
 	if in.Edited != nil {
 		in.Message = &in.Edited.Message
 	}
+}
+
+// isCommand tells whether this is a command and no message.
+func (in *input) isCommand() bool {
+	if in.Message == nil || in.Edited != nil {
+		return in.Command != nil
+	}
+	_, _, ok := parseCommand(in.Message)
+	return ok
 }
 
 // items are the items that end when this input does.

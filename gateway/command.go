@@ -30,6 +30,12 @@ func commands() []command {
 		{"status", "Show what I am doing and how full my memory is.", "", (*conversation).cmdStatus},
 		{"tools", "Show what I can use, and what is missing.", "", (*conversation).cmdTools},
 		{"memory", "Show what I have noted about you.", "", (*conversation).cmdMemory},
+		{"undo", "Take back the last exchange, or as many as you say.", "number", (*conversation).cmdUndo},
+		{"retry", "Take back the last answer and try again.", "", (*conversation).cmdRetry},
+		{"branch", "Go on in a copy of this session; I keep the original.", "title", (*conversation).cmdBranch},
+		{"sessions", "List our sessions here.", "", (*conversation).cmdSessions},
+		{"resume", "Go back to an earlier session.", "number", (*conversation).cmdResume},
+		{"title", "Give this session a name.", "title", (*conversation).cmdTitle},
 		{"new", "Start a new session: I forget what we talked about.", "", (*conversation).cmdNew},
 	}
 }

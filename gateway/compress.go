@@ -20,12 +20,7 @@ func (c *conversation) cmdCompress(ctx context.Context, in *input) {
 		c.after = append(c.after, in)
 		return
 	}
-	focus := ""
-	if in.Command != nil {
-		focus = in.Command.Argument
-	} else if _, argument, ok := parseCommand(in.Message); ok {
-		focus = argument
-	}
+	focus := argument(in)
 	t := newTurn(ctx, c, []*input{in}, nil)
 	t.squeeze = func() turnEnd { return t.compressNow(focus) }
 	c.start(t)

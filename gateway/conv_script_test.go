@@ -355,4 +355,4 @@ func (r *rig) fault(call, kind string, more []string) error {
 	return nil
 }
 
-var commandLine = regexp.MustCompile(`^/(new|stop|compress|status|memory|help)( |$)`)
+var commandLine = regexp.MustCompile(`^/(new|stop|compress|status|memory|help|undo|retry|branch|sessions|resume|title|reload)( |$)`)

@@ -54,7 +54,7 @@ var botName = regexp.MustCompile(`@(?i:talaria(_bot)?)\b`)
 func (r *rig) describe(who string, m sim.Message) string {
 	m.Visible = botName.ReplaceAllString(m.Visible, "@bot")
 	text := strings.ReplaceAll(m.Visible, "\n", "\n\t")
-	if runes := []rune(text); len(runes) > 800 {
+	if runes := []rune(text); len(runes) > 800 && !strings.Contains(text, "\t• ") { // a list is worth reading
 		text = fmt.Sprintf("%s ... (%d runes)", string(runes[:100]), len([]rune(m.Visible)))
 	}
 	for _, row := range m.Buttons {
@@ -132,6 +132,10 @@ func describeEntry(e sessions.Entry) string {
 		return line("noted "+e.Target, e.Content)
 	case sessions.TodoChanged:
 		return line("todo", loop.TodoList(e.Items))
+	case sessions.Rewound:
+		return line("rewound", fmt.Sprintf("%d messages, %d exchanges", len(e.Messages), len(e.Exchanges)))
+	case sessions.Titled:
+		return line("titled", e.Title)
 	case sessions.Reset:
 		return line("reset", "")
 	default:

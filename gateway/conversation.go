@@ -22,13 +22,14 @@ type conversation struct {
 	wake chan struct{}
 	mail []any // belongs to the directory
 
-	log   *convLog
-	queue []*input // messages that wait for a turn
-	after []*input // commands that wait until the turn has been closed
-	turn  *turn    // the running turn, nil if there is none
-	ended chan turnEnd
-	known map[sessions.ItemID]bool // items that came with the log, so that their mail is not taken twice
-	torn  bool                     // a write failed: log and memory may differ until the log has been read again
+	log     *convLog
+	queue   []*input // messages that wait for a turn
+	after   []*input // commands that wait until the turn has been closed
+	turn    *turn    // the running turn, nil if there is none
+	ended   chan turnEnd
+	known   map[sessions.ItemID]bool // items that came with the log, so that their mail is not taken twice
+	outline *sessions.Outline        // the sessions as far as they were asked for, nil if they were not
+	torn    bool                     // a write failed: log and memory may differ until the log has been read again
 }
 
 // unsure is mail: nobody knows whether an update was accepted, so the inbox has to be read again.
@@ -123,7 +124,7 @@ func (c *conversation) load(ctx context.Context) error {
 	within := c.torn
 	log.committed = func(r sessions.Record) { c.g.settled(c.key, r) }
 	c.recount(found.Records)
-	c.log, c.queue, c.after, c.torn = log, nil, nil, false
+	c.log, c.queue, c.after, c.outline, c.torn = log, nil, nil, nil, false
 	open := log.snapshot().Turn
 	var claimed, waiting []*input
 	for _, item := range found.Pending {
@@ -264,7 +265,7 @@ func (c *conversation) start(t *turn) {
 // finish takes a turn's end: what was not started goes back to the queue, unless a person stopped it, and commands that
 // waited for the end run.
 func (c *conversation) finish(ctx context.Context, end turnEnd) {
-	stopped := context.Cause(c.turn.ctx) == loop.ErrStopped || len(c.after) > 0
+	stopped := context.Cause(c.turn.ctx) == loop.ErrStopped || slices.ContainsFunc(c.after, func(in *input) bool { return in.stopped })
 	c.turn = nil
 	if end.err != nil {
 		c.g.log.Error("a turn could not be written down", "conversation", c.key, "error", end.err)
@@ -273,17 +274,21 @@ func (c *conversation) finish(ctx context.Context, end turnEnd) {
 	if c.torn { // whatever waits comes back with the inbox
 		return
 	}
-	if stopped {
+	after := c.after
+	c.after = nil
+	switch {
+	case stopped:
 		for _, in := range end.unstarted {
 			c.settle(ctx, Withdrawn, in.items())
 		}
-	} else {
+	case slices.ContainsFunc(end.unstarted, (*input).isCommand):
+		after = append(end.unstarted, after...)
+	default:
 		c.queue = amended(append(end.unstarted, c.queue...))
 	}
-	after := c.after
-	c.after = nil
 	for _, in := range after {
-		if end.outcome.Reason != loop.EndStopped { // a turn that was stopped in time has said so itself
+		in.unbegun = len(end.unstarted) > 0
+		if in.stopped && end.outcome.Reason != loop.EndStopped { // a turn that was stopped in time has said so itself
 			in.closing = "Stopped."
 		}
 		c.take(ctx, in)

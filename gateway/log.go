@@ -42,6 +42,7 @@ func (l *convLog) append(ctx context.Context, r sessions.Record) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r.At = time.Now()
+	r.Entries = l.upToDate(r.Entries)
 	if err := l.check(r); err != nil {
 		return err
 	}
@@ -54,6 +55,19 @@ func (l *convLog) append(ctx context.Context, r sessions.Record) error {
 		l.committed(r)
 	}
 	return l.session.Apply(r)
+}
+
+// upToDate returns entries in which a compaction carries what people decided while it was being made: it must not bring a
+// permission back that was revoked meanwhile.
+func (l *convLog) upToDate(entries []sessions.Entry) []sessions.Entry {
+	entries = slices.Clone(entries)
+	for i, e := range entries {
+		if c, ok := e.(sessions.Compaction); ok {
+			c.Approvals, c.Notes, c.Settings = l.session.Approvals, l.session.Notes, l.session.Settings
+			entries[i] = c
+		}
+	}
+	return entries
 }
 
 // check tries a record on a copy of the fold's structure; the messages are left out, because copying them would make

@@ -34,6 +34,7 @@ type turn struct {
 	cancel context.CancelCauseFunc
 
 	squeeze func() turnEnd // not nil: this is no turn but a compression that a person asked for
+	again   bool           // it takes the last exchange back and asks the same again
 	note    string         // what the person is told behind the answer
 
 	mu       sync.Mutex
@@ -86,7 +87,9 @@ func (t *turn) run() turnEnd {
 	defer t.typing.stop()
 	t.bubble.start()
 	if !t.resumed {
-		t.compress()
+		if !t.again { // what it takes back may be what fills the window
+			t.compress()
+		}
 		if cause := context.Cause(t.ctx); cause != nil && cause != loop.ErrStopped {
 			t.leave(loop.EndSuperseded)
 			return turnEnd{unstarted: t.inputs}
@@ -175,20 +178,33 @@ func (t *turn) observe(e loop.Event) {
 // sign is the first sign to whoever wrote the message that has waited longest.
 func (t *turn) sign() *firstSign { return t.inputs[0].sign }
 
-// open writes the turn's beginning: the claim on its messages, what they say, and the prompt if it has to be built.
+// open writes the turn's beginning: the claim on its messages, what they say, and the prompt if it has to be built. A turn
+// that asks again takes the last exchange back in the same record, and says what that one said.
 func (t *turn) open() error {
-	now := time.Now()
-	entries := []sessions.Entry{sessions.TurnStarted{Turn: t.id, Inputs: t.items(), Requester: t.requester, At: now}}
 	s := t.log.snapshot()
+	var entries []sessions.Entry
+	message := sessions.Message{Role: sessions.RoleUser}
+	if !t.again {
+		message.Text = t.text()
+	} else {
+		back, err := t.log.takeBack(t.ctx, 1)
+		if err != nil {
+			return err
+		}
+		back.entry.By = t.requester
+		entries, message = append(entries, back.entry), back.said
+		if files := left(loop.ChangedFiles(t.c.g.parts.Tools, back.undone)); files != "" {
+			t.note = "\n\n_" + files + "_"
+		}
+	}
+	entries = append(entries, sessions.TurnStarted{Turn: t.id, Inputs: t.items(), Requester: t.requester, At: time.Now()})
 	if s.Prompt == nil || !bytes.Equal(s.Prompt.Tools, t.c.g.declared) {
 		entries = append(entries, t.prompt(s)...)
 	}
 	if shown := t.bubble.id(); shown != "" {
 		entries = append(entries, sessions.BubbleShown{Turn: t.id, MessageID: shown})
 	}
-	entries = append(entries, sessions.UserMessage{
-		Turn: t.id, Message: sessions.Message{Role: sessions.RoleUser, Text: t.text()},
-	})
+	entries = append(entries, sessions.UserMessage{Turn: t.id, Message: message})
 	return t.log.append(t.ctx, sessions.Record{Entries: entries})
 }
 

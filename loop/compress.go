@@ -161,12 +161,9 @@ func (c *Compressor) compress(ctx context.Context, s *sessions.Session, aim Aim,
 	return out, nil
 }
 
-// carry returns a compaction that carries over everything but the ledger.
+// carry returns a compaction that carries everything over.
 func carry(s *sessions.Session) sessions.Compaction {
-	return sessions.Compaction{
-		Prompt: s.Prompt, Segment: s.ID, Started: s.Started, Count: s.Compactions, Ineffective: s.Ineffective,
-		Todos: s.Todos, Notes: s.Notes, Approvals: s.Approvals, Settings: s.Settings, Undelivered: s.Undelivered, At: time.Now(),
-	}
+	return sessions.Compaction{Checkpoint: s.Checkpoint(), At: time.Now()}
 }
 
 // turnIn returns the open turn as it stands in a ledger that takes the place of the session's, nil if none is open.

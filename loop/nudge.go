@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"path"
@@ -95,6 +96,27 @@ func (c changes) recall(s *toolset, calls []sessions.ToolCall) {
 			c.saw(p.spec, p.paths, finished{call: call, outcome: sessions.OutcomeOK})
 		}
 	}
+}
+
+// ChangedFiles returns the files that calls among entries of a log changed, or may have, as far as the tools say which.
+// Each call must come before its result.
+func ChangedFiles(registry *tools.Registry, entries []sessions.Entry) []string {
+	calls, changed := map[string]sessions.ToolCall{}, changes{}
+	for _, e := range entries {
+		switch e := e.(type) {
+		case sessions.AssistantMessage:
+			for _, c := range e.Message.ToolCalls {
+				calls[c.ID] = c
+			}
+		case sessions.ToolResult:
+			c := calls[e.Message.ToolCallID]
+			tool, ok := registry.Lookup(c.Name)
+			if ok && tool.Spec().Risk == tools.Writes && tool.Spec().Paths != nil && e.Outcome != sessions.OutcomeRefused {
+				changed.saw(tool.Spec(), tool.Spec().Paths(json.RawMessage(c.Arguments)), finished{outcome: e.Outcome})
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(changed))
 }
 
 // any tells whether there are tools at all.

@@ -94,30 +94,13 @@ type PromptBuilt struct {
 	Tools  []byte `json:"tools,omitempty"` // JSON; not a RawMessage, which encoding would compact and escape
 }
 
-// Compaction replaces the ledger by a shorter one. It carries everything that is needed from here on, so that folding
-// can begin at the record that holds it; what was before stays in the log.
+// Compaction replaces the ledger by a shorter one. What was before stays in the log.
 type Compaction struct {
-	Messages []Message    `json:"messages"`
-	Prompt   *PromptBuilt `json:"prompt,omitempty"`
-	Turn     *Turn        `json:"turn,omitempty"` // the open turn, if it happened inside one
-	Segment  string       `json:"segment"`        // the session's id, see Session.ID
-	Started  time.Time    `json:"started"`
-	Before   int          `json:"before"`  // tokens, measured or estimated
-	After    int          `json:"after"`   // tokens, estimated
-	Count    int          `json:"count"`   // how many compactions this segment has had, this one included
-	Summary  bool         `json:"summary"` // written by a model; false = a plain digest, because no model answered
-	At       time.Time    `json:"at"`
-
-	// Ineffective is how many compactions in a row had been found ineffective before this one, see Session.
-	Ineffective int `json:"ineffective,omitempty"`
-
-	Todos []Todo         `json:"todos,omitempty"`
-	Notes []NotesChanged `json:"notes,omitempty"`
-
-	Approvals []Approved `json:"approvals,omitempty"`
-
-	Settings    []SettingChanged `json:"settings,omitempty"`
-	Undelivered *DeliveryFailed  `json:"undelivered,omitempty"`
+	Checkpoint
+	Before  int       `json:"before"`  // tokens, measured or estimated
+	After   int       `json:"after"`   // tokens, estimated
+	Summary bool      `json:"summary"` // written by a model; false = a plain digest, because no model answered
+	At      time.Time `json:"at"`
 }
 
 // Reset begins a new session: the ledger is empty again. It never stands inside a turn.
@@ -207,6 +190,10 @@ func decodeEntry(j entryJSON) (Entry, error) {
 		return decodeAs[Approved](j)
 	case "revoked":
 		return decodeAs[Revoked](j)
+	case "rewound":
+		return decodeAs[Rewound](j)
+	case "titled":
+		return decodeAs[Titled](j)
 	case "delegated":
 		return decodeAs[Delegated](j)
 	case "setting_changed":

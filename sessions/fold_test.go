@@ -16,22 +16,28 @@ import (
 type writer struct {
 	t       *rapid.T
 	records []Record
+	outline Outline
 	now     Record
 	turn    string
 	turns   int
 	open    []ToolCall
 	calls   int
+	again   bool // the record being written takes exchanges back
 }
 
 // TestFoldProperties: folding all records, folding from the last base, and folding what was encoded and decoded give
 // the same session; and the ledger is one that a provider accepts.
 func TestFoldProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := &writer{t: t}
+		w := &writer{t: t, outline: Outline{Key: "k"}}
 		for range rapid.IntRange(1, 40).Draw(t, "entries") {
 			w.entry()
-			if rapid.IntRange(0, 2).Draw(t, "commit") == 0 {
+			switch rapid.IntRange(0, 5).Draw(t, "commit") {
+			case 0, 1:
 				w.commit()
+			case 2:
+				w.commit()
+				w.put() // as one that only consumes
 			}
 		}
 		w.commit()
@@ -51,6 +57,9 @@ func TestFoldProperties(t *testing.T) {
 				tail = w.records[i:]
 			}
 		}
+		if s := w.outline.Current(); s != nil && s.ID != whole.ID || s == nil && whole.ID != "" {
+			t.Fatalf("the outline is in %+v, the fold in %q", s, whole.ID)
+		}
 		same(t, "from the last base", fold(t, tail), whole, cmpopts.IgnoreFields(Session{}, "Total"))
 		same(t, "after encoding", fold(t, recoded(t, w.records)), whole)
 		same(t, "a second time", fold(t, w.records), whole)
@@ -61,10 +70,16 @@ func (w *writer) commit() {
 	if len(w.now.Entries) == 0 {
 		return
 	}
+	w.put()
+}
+
+// put commits even a record without entries.
+func (w *writer) put() {
 	w.now.Revision = Revision(len(w.records)*2 + 1)
 	w.now.At = noon.Add(time.Duration(len(w.records)) * time.Minute)
 	w.records = append(w.records, w.now)
-	w.now = Record{}
+	w.outline.Add(w.now)
+	w.now, w.again = Record{}, false
 }
 
 // entry adds one thing that may happen now.
@@ -72,7 +87,7 @@ func (w *writer) entry() {
 	choices := []func(){w.prompt, w.notes, w.approved, w.revoked, w.setting, w.undelivered}
 	switch {
 	case w.turn == "":
-		choices = append(choices, w.begin, w.begin, w.reset, w.compact)
+		choices = append(choices, w.begin, w.begin, w.reset, w.compact, w.takeBack, w.branch, w.resumeSession, w.titled)
 	case len(w.open) > 0:
 		choices = append(choices, w.result, w.result, w.resume, w.park, w.bubble, w.todo, w.delegated)
 	default:
@@ -84,7 +99,11 @@ func (w *writer) entry() {
 func (w *writer) add(e Entry) { w.now.Entries = append(w.now.Entries, e) }
 
 func (w *writer) begin() {
+	if w.now.Base() && !w.again {
+		w.commit() // no turn starts in the record of a base, but that of asking again
+	}
 	w.claim()
+	w.again = false
 	w.turns++
 	w.turn = fmt.Sprintf("t%d", w.turns)
 	w.add(TurnStarted{Turn: w.turn, Inputs: []ItemID{ItemID(w.turn)}, Requester: "U1", At: noon})
@@ -123,6 +142,7 @@ func (w *writer) result() {
 func (w *writer) end() {
 	w.add(TurnEnded{Turn: w.turn, Reason: "done", Usage: Usage{Input: 1}, At: noon})
 	w.turn = ""
+	w.commit()
 }
 
 func (w *writer) resume() {
@@ -176,16 +196,99 @@ func (w *writer) compact() {
 	if len(w.records) == 0 {
 		return
 	}
-	c := Compaction{
-		Messages: []Message{{Role: RoleUser, Text: "in short"}}, Prompt: s.Prompt, Turn: s.Turn, Segment: s.ID,
-		Started: s.Started, Before: 2, After: 1, Count: s.Compactions + 1, Ineffective: s.Ineffective, At: noon,
-		Todos: s.Todos, Notes: s.Notes, Approvals: s.Approvals, Settings: s.Settings, Undelivered: s.Undelivered,
-	}
+	c := Compaction{Checkpoint: s.Checkpoint(), Before: 2, After: 1, At: noon}
+	c.Messages, c.Count = []Message{{Role: RoleUser, Text: "in short"}}, s.Compactions+1
 	if c.Turn != nil {
 		c.Turn.From = 0
 	}
 	w.add(c)
 }
+
+// then folds an earlier state as the program does, from its point on, and wants it to be that of the shorter log.
+func (w *writer) then(at Point) *Session {
+	w.t.Helper()
+	var shorter []Record
+	for _, r := range w.records {
+		if r.Revision <= at.To {
+			shorter = append(shorter, r)
+		}
+	}
+	got, err := FoldUntil("k", func(yield func(Record, error) bool) {
+		for _, r := range w.records {
+			if r.Revision >= at.From && !yield(r, nil) {
+				return
+			}
+		}
+	}, at.To)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	same(w.t, "from its point on", got, fold(w.t, shorter), cmpopts.IgnoreFields(Session{}, "Total"))
+	return got
+}
+
+// goneBack commits what goes back and wants the fold to be that of the shorter log, but for what belongs to people.
+func (w *writer) goneBack(e Rewound, then *Session) {
+	w.add(e)
+	w.commit()
+	after := fold(w.t, w.records)
+	same(w.t, "after going back", after, then,
+		cmpopts.IgnoreFields(Session{}, "Revision", "Base", "ID", "Started", "Prompt", "Notes", "Settings", "Approvals", "Total", "Measured", "MeasuredTo"))
+	for _, a := range after.Approvals {
+		if _, ok := then.Approval(a.Rule, a.For); !a.Forever && !ok {
+			w.t.Fatalf("%+v is allowed although it was not then", a)
+		}
+	}
+}
+
+func (w *writer) takeBack() {
+	w.commit()
+	s := fold(w.t, w.records)
+	if len(s.Exchanges) == 0 {
+		return
+	}
+	back := rapid.SampledFrom(s.Exchanges).Draw(w.t, "back to before")
+	then := w.then(back.Point)
+	e := s.TakeBack(then, back.Point)
+	if rapid.Bool().Draw(w.t, "again") {
+		w.add(e)
+		w.again = true
+		w.begin()
+		return
+	}
+	w.goneBack(e, then)
+	after := fold(w.t, w.records)
+	if after.ID != s.ID || !samePrompt(after.Prompt, s.Prompt) || cmp.Diff(after.Notes, s.Notes, cmpopts.EquateEmpty()) != "" {
+		w.t.Fatalf("session, prompt or notes were taken back: %+v", after)
+	}
+}
+
+func (w *writer) branch() {
+	w.commit()
+	s := fold(w.t, w.records)
+	if s.ID == "" {
+		return
+	}
+	w.goneBack(s.Branch(), s)
+	if after := fold(w.t, w.records); after.ID == s.ID {
+		w.t.Fatalf("the branch is still %s", after.ID)
+	}
+}
+
+func (w *writer) resumeSession() {
+	w.commit()
+	if len(w.outline.Segments) == 0 {
+		return
+	}
+	to := rapid.SampledFrom(w.outline.Segments).Draw(w.t, "session")
+	then := w.then(to.Point)
+	w.goneBack(fold(w.t, w.records).Resume(then, to.Point), then)
+	if after := fold(w.t, w.records); after.ID != to.ID || w.outline.Current().ID != to.ID {
+		w.t.Fatalf("resumed is %s and not %s", after.ID, to.ID)
+	}
+}
+
+func (w *writer) titled() { w.add(Titled{Title: fmt.Sprint(len(w.records))}) }
 
 func fold(t *rapid.T, records []Record) *Session {
 	t.Helper()

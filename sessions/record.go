@@ -96,7 +96,7 @@ func (r Record) Base() bool { return r.lastBase() >= 0 }
 func (r Record) lastBase() int {
 	for i, e := range slices.Backward(r.Entries) {
 		switch e.(type) {
-		case Compaction, Reset:
+		case Compaction, Reset, Rewound:
 			return i
 		}
 	}

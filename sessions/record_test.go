@@ -28,6 +28,12 @@ func everyEntry() []Entry {
 	approved := Approved{Rule: "r", Tool: "terminal", Preview: "ls <x>", Forever: true, For: "U1", By: "U2", At: at}
 	setting := SettingChanged{Name: "busy", Value: "queue", By: "U1", At: at}
 	failed := DeliveryFailed{Row: "r1", Reason: "it is <archived>", At: at}
+	checkpoint := Checkpoint{
+		Messages: []Message{user, assistant}, Prompt: &prompt, Turn: &turn, Segment: "k@1", Started: at,
+		Count: 2, Ineffective: 1, Todos: todos, Notes: []NotesChanged{notes}, Approvals: []Approved{approved},
+		Settings: []SettingChanged{setting}, Undelivered: &failed,
+		Exchanges: []Exchange{{Point: Point{From: 1, To: 2}, Turn: "t0", Requester: "U1"}},
+	}
 	return []Entry{
 		TurnStarted{Turn: "t1", Inputs: []ItemID{"i1", "i2"}, Requester: "U1", At: at},
 		TurnResumed{Turn: "t1", Within: true, At: at},
@@ -36,11 +42,12 @@ func everyEntry() []Entry {
 		ToolResult{Turn: "t1", Message: Message{Role: RoleTool, Text: "x", ToolCallID: "c1"}, Outcome: OutcomeOK},
 		TurnEnded{Turn: "t1", Reason: "done", Error: "none", Usage: usage, Rounds: 2, At: at},
 		prompt,
-		Compaction{
-			Messages: []Message{user, assistant}, Prompt: &prompt, Turn: &turn, Segment: "k@1", Started: at,
-			Before: 9, After: 4, Count: 2, Summary: true, At: at, Ineffective: 1, Todos: todos, Notes: []NotesChanged{notes},
-			Approvals: []Approved{approved}, Settings: []SettingChanged{setting}, Undelivered: &failed,
+		Compaction{Checkpoint: checkpoint, Before: 9, After: 4, Summary: true, At: at},
+		Rewound{
+			Checkpoint: checkpoint, Point: Point{From: 3, To: 5}, By: "U1", At: at,
+			Answered: []ItemID{"i0"}, Measured: 70, MeasuredTo: 2, Unjudged: 90,
 		},
+		Titled{Title: "plans", By: "U1", At: at},
 		Reset{By: "U1", At: at, Approvals: []Approved{approved}, Settings: []SettingChanged{setting}},
 		setting, failed,
 		TurnParked{Turn: "t1", At: at},
@@ -95,7 +102,7 @@ func TestEntriesAreComplete(t *testing.T) {
 	}
 	want := []string{
 		"approved", "assistant_message", "bubble_shown", "compaction", "delegated", "delivery_failed", "notes_changed", "prompt_built", "reset", "revoked",
-		"setting_changed", "steered", "todo_changed", "tool_result", "turn_ended", "turn_parked", "turn_resumed", "turn_started", "user_message",
+		"rewound", "setting_changed", "steered", "titled", "todo_changed", "tool_result", "turn_ended", "turn_parked", "turn_resumed", "turn_started", "user_message",
 	}
 	for _, k := range want { // permanent names: they stand in files
 		if !kinds[k] {

@@ -2,6 +2,8 @@ package sessions
 
 import (
 	"fmt"
+	"iter"
+	"math"
 	"slices"
 	"time"
 )
@@ -11,6 +13,7 @@ import (
 type Session struct {
 	Key      Key
 	Revision Revision
+	Base     Revision  // of the record that folding began at, or can
 	ID       string    // names the segment since the last reset: key@revision of its first record
 	Started  time.Time // of the segment
 	Messages []Message // the ledger, as it goes to the model after the system prompt
@@ -21,6 +24,7 @@ type Session struct {
 	// Approvals are the permissions that reach further than one call.
 	Approvals []Approved
 	Settings  []SettingChanged // what people have set for this conversation, the newest last
+	Exchanges []Exchange       // the turns that can be taken back, the newest last; bounded
 	Answered  []ItemID         // what the turns that ended since folding can begin had claimed, the newest last; bounded
 
 	// Measured is the size of the prompt plus the reply of the last model call, in tokens as the provider counted
@@ -59,9 +63,26 @@ type Turn struct {
 // Fold returns the session of a conversation from its records: all of them, or those from a base on. What stands in
 // the first record before its last base entry is passed over: it ends what was before, and the base replaces that.
 func Fold(key Key, records []Record) (*Session, error) {
+	return FoldUntil(key, func(yield func(Record, error) bool) {
+		for _, r := range records {
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}, math.MaxUint64)
+}
+
+// FoldUntil is Fold for the state after the record to (see Point). It keeps no record.
+func FoldUntil(key Key, records iter.Seq2[Record, error], to Revision) (*Session, error) {
 	s := &Session{Key: key}
-	for i, r := range records {
-		if i == 0 {
+	for r, err := range records {
+		if err != nil {
+			return nil, fmt.Errorf("fold %s: %w", key, err)
+		}
+		if r.Revision > to {
+			break
+		}
+		if s.Revision == 0 {
 			r.Entries = r.Entries[max(0, r.lastBase()):]
 		}
 		if err := s.Apply(r); err != nil {
@@ -77,13 +98,32 @@ func (s *Session) Apply(r Record) error {
 	if r.Revision <= s.Revision {
 		return fmt.Errorf("fold %s: record %d follows %d", s.Key, r.Revision, s.Revision)
 	}
+	before := &Point{s.Base, s.Revision} // of a turn that starts here; nil = there is no such state between turns
+	switch {
+	case s.Turn != nil:
+		before = nil
+	case s.ID == "": // whatever the first record with an entry is
+		before = &Point{}
+	}
 	s.Revision = r.Revision
 	if s.ID == "" && len(r.Entries) > 0 {
 		s.begin(r)
 	}
 	for _, e := range r.Entries {
+		if start, ok := e.(TurnStarted); ok && s.Turn == nil {
+			if before == nil {
+				return fmt.Errorf("fold %s at record %d: turn %s starts in the record of what must come before it", s.Key, r.Revision, start.Turn)
+			}
+			s.begun(start, *before)
+		}
 		if err := s.apply(e, r); err != nil {
 			return fmt.Errorf("fold %s at record %d: %w", s.Key, r.Revision, err)
+		}
+		switch e := e.(type) {
+		case Rewound:
+			before = &e.Point
+		case Compaction, Reset:
+			before = nil
 		}
 	}
 	return nil
@@ -91,8 +131,11 @@ func (s *Session) Apply(r Record) error {
 
 // begin starts a segment at a record.
 func (s *Session) begin(r Record) {
-	*s = Session{Key: s.Key, Revision: r.Revision, ID: fmt.Sprintf("%s@%d", s.Key, r.Revision), Started: r.At}
+	*s = Session{Key: s.Key, Revision: r.Revision, Base: r.Revision, ID: segmentOf(s.Key, r.Revision), Started: r.At}
 }
+
+// segmentOf names the segment that begins at a record.
+func segmentOf(key Key, at Revision) string { return fmt.Sprintf("%s@%d", key, at) }
 
 func (s *Session) apply(e Entry, r Record) error {
 	switch e := e.(type) {
@@ -133,7 +176,11 @@ func (s *Session) apply(e Entry, r Record) error {
 	case PromptBuilt:
 		s.Prompt = &e
 	case Compaction:
-		s.compact(e)
+		s.restore(e.Checkpoint, r.Revision)
+		s.Unjudged = e.Before
+	case Rewound:
+		return s.rewound(e, r)
+	case Titled: // it is for people: see Outline
 	case Reset:
 		if s.Turn != nil {
 			return fmt.Errorf("reset within turn %s", s.Turn.ID)
@@ -188,24 +235,6 @@ func (s *Session) result(e ToolResult) error {
 	s.Turn.Open = slices.Delete(s.Turn.Open, i, i+1)
 	s.Messages = append(s.Messages, e.Message)
 	return nil
-}
-
-// compact replaces all that was folded so far by what the compaction carries.
-func (s *Session) compact(e Compaction) {
-	s.ID, s.Started = e.Segment, e.Started
-	s.Messages = slices.Clone(e.Messages)
-	s.Prompt = e.Prompt
-	s.Todos, s.Notes, s.Approvals = e.Todos, e.Notes, e.Approvals
-	s.Settings, s.Undelivered = e.Settings, e.Undelivered
-	s.Answered = nil
-	s.Measured, s.MeasuredTo = 0, 0
-	s.Compactions, s.Ineffective, s.Unjudged = e.Count, e.Ineffective, e.Before
-	s.Turn = nil
-	if e.Turn != nil { // a copy, because the session goes on changing it and the record must not change
-		t := *e.Turn
-		t.Open = slices.Clone(t.Open)
-		s.Turn = &t
-	}
 }
 
 // judge tells, at the first measurement after a compaction, whether it took at least a fifth away.

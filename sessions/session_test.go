@@ -43,8 +43,9 @@ func TestFoldATurn(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &Session{
-		Key: "k", Revision: 20, ID: "k@5", Started: noon, Messages: []Message{user, calls, result("c2").Message},
+		Key: "k", Revision: 20, Base: 5, ID: "k@5", Started: noon, Messages: []Message{user, calls, result("c2").Message},
 		Prompt: &PromptBuilt{System: "be kind"}, Measured: 110, MeasuredTo: 2,
+		Exchanges: []Exchange{{Turn: "t1", Requester: "U1"}},
 		Turn: &Turn{
 			ID: "t1", Inputs: []ItemID{"i1"}, Requester: "U1", Started: noon, Rounds: 1, Calls: 2, Resumed: 1, Usage: usage,
 			Open: calls.ToolCalls[:1], Bubble: "m1",
@@ -69,9 +70,9 @@ func TestFoldATurn(t *testing.T) {
 
 func TestFoldAtABase(t *testing.T) {
 	turn := Turn{ID: "t2", Open: []ToolCall{{ID: "c9"}}, From: 1}
-	compaction := Compaction{
+	compaction := Compaction{Checkpoint: Checkpoint{
 		Messages: []Message{user}, Prompt: &PromptBuilt{System: "shorter"}, Turn: &turn, Segment: "k@5", Started: noon, Count: 3,
-	}
+	}}
 	records := log(
 		[]Entry{TurnStarted{Turn: "t1"}, UserMessage{Turn: "t1", Message: user}},
 		[]Entry{AssistantMessage{Turn: "t1", Message: calls, Usage: Usage{Input: 9}}},
@@ -85,7 +86,7 @@ func TestFoldAtABase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	afterReset := &Session{Key: "k", Revision: 11, ID: "k@11", Started: records[2].At, Messages: []Message{reply}}
+	afterReset := &Session{Key: "k", Revision: 11, Base: 11, ID: "k@11", Started: records[2].At, Messages: []Message{reply}}
 	if d := cmp.Diff(afterReset, s); d != "" {
 		t.Fatalf("from the reset (-want +got):\n%s", d)
 	}
@@ -95,7 +96,7 @@ func TestFoldAtABase(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := &Session{
-			Key: "k", Revision: 20, ID: "k@5", Started: noon, Messages: []Message{user, calls},
+			Key: "k", Revision: 20, Base: 17, ID: "k@5", Started: noon, Messages: []Message{user, calls},
 			Prompt: compaction.Prompt, Compactions: 3,
 			Turn: &Turn{ID: "t2", Rounds: 1, Calls: 2, Open: calls.ToolCalls, From: 1},
 		}
@@ -124,6 +125,9 @@ func TestFoldRefuses(t *testing.T) {
 		"result twice":          {[]Entry{result("c1"), result("c1")}, "call c1, which is not open"},
 		"result of no call":     {[]Entry{result("c3")}, "call c3, which is not open"},
 		"result after the turn": {[]Entry{result("c1"), result("c2"), TurnEnded{Turn: "t1"}, result("c1")}, "outside a turn"},
+		"rewound in a turn":     {[]Entry{Rewound{}}, "rewound within turn t1"},
+		"rewound into a turn":   {[]Entry{result("c1"), result("c2"), TurnEnded{Turn: "t1"}, Rewound{Checkpoint: Checkpoint{Turn: &Turn{ID: "t0"}}}}, "rewound into turn t0"},
+		"turn with its base":    {[]Entry{result("c1"), result("c2"), TurnEnded{Turn: "t1"}, Reset{}, TurnStarted{Turn: "t2"}}, "turn t2 starts in the record"},
 		"pointer":               {[]Entry{&Reset{}}, "not known"},
 	} {
 		_, err := Fold("k", log(begun, c.entries))

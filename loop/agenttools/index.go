@@ -37,7 +37,7 @@ type document struct {
 	who     string // person, assistant, or the tool's name
 	tool    bool
 	text    string
-	session int // how many resets were before
+	session int // number of the stretch between two changes of session that it was said in
 	turn    string
 	words   int
 }
@@ -45,11 +45,11 @@ type document struct {
 type posting struct{ doc, times int }
 
 // index finds words in the past of one conversation. It is a projection of the log: built when it is first asked for, and
-// brought up to date each time. Compactions change nothing in it, since what they replace stays in the log.
+// brought up to date each time. Compactions and what was taken back change nothing in it, since all of it stays in the log.
 type index struct {
 	mu       sync.Mutex
-	read     sessions.Revision // up to which the log is in
-	resets   int
+	outline  sessions.Outline  // up to where the log is in
+	session  int               // number of the one that the conversation is in
 	calls    map[string]string // tool call id -> tool, of the newest reply
 	docs     []document
 	size     int
@@ -64,14 +64,18 @@ func newIndex() *index {
 
 // update reads what the log has more.
 func (x *index) update(ctx context.Context, past Past, key sessions.Key) error {
-	for record, err := range past.History(ctx, key, x.read) {
+	x.outline.Key = key
+	for record, err := range past.History(ctx, key, x.outline.Read) {
 		if err != nil {
 			return err
+		}
+		x.outline.Add(record)
+		if s := x.outline.Current(); s != nil {
+			x.session = s.Number
 		}
 		for _, e := range record.Entries {
 			x.take(e, record.At)
 		}
-		x.read = record.Revision
 	}
 	return nil
 }
@@ -94,8 +98,6 @@ func (x *index) take(e sessions.Entry, at time.Time) {
 			text := strings.ToValidUTF8(e.Message.Text[:min(len(e.Message.Text), maxToolResult)], "")
 			x.add(document{at: at, who: name, tool: true, turn: e.Turn, text: text})
 		}
-	case sessions.Reset:
-		x.resets++
 	}
 }
 
@@ -104,7 +106,7 @@ func (x *index) add(d document) {
 		return
 	}
 	d.text = strings.ToValidUTF8(d.text[:min(len(d.text), maxDocument)], "")
-	d.session = x.resets
+	d.session = x.session
 	if x.size+len(d.text) > x.limit {
 		old := x.docs[len(x.docs)/3:]
 		x.docs, x.size, x.words, x.postings = nil, 0, 0, map[string][]posting{}

@@ -108,8 +108,8 @@ func (x *index) report(hits []int, query []string, limit int) string {
 		n++
 		d := x.docs[hit]
 		where := "this session"
-		if d.session != x.resets {
-			where = "an earlier session"
+		if d.session != x.session {
+			where = "another session"
 		}
 		fmt.Fprintf(&b, "## %s, %s\n", d.at.Format("2006-01-02 15:04 MST"), where)
 		for i := max(0, hit-surrounding); i <= min(len(x.docs)-1, hit+surrounding); i++ {

@@ -66,7 +66,7 @@ func newPast() *past {
 		assistant("", sessions.ToolCall{ID: "c1", Name: "terminal", Arguments: "{}"}),
 		result("c1", "error: certificate of billing.example expired"),
 		assistant("The deployment failed: the certificate has expired."),
-		sessions.Compaction{Messages: []sessions.Message{{Role: sessions.RoleUser, Text: "certificate certificate certificate"}}},
+		sessions.Compaction{Checkpoint: sessions.Checkpoint{Messages: []sessions.Message{{Role: sessions.RoleUser, Text: "certificate certificate certificate"}}}},
 		person("数据库连接池的上限是多少？"),
 		assistant("连接池的上限是五十个连接。"),
 		sessions.Reset{By: "alice"},
@@ -88,7 +88,7 @@ func TestSearch(t *testing.T) {
 		has   []string
 		not   []string
 	}{
-		"a word":           {"certificate", "> assistant: The deployment failed: the certificate has expired.", []string{"an earlier session", "terminal: error: certificate"}, []string{"secret", "certificate certificate"}},
+		"a word":           {"certificate", "> assistant: The deployment failed: the certificate has expired.", []string{"another session", "terminal: error: certificate"}, []string{"secret", "certificate certificate"}},
 		"other beginnings": {"deploy", "> person: Please deploy the billing", []string{"assistant: The deployment failed"}, nil},
 		"several words":    {"billing expired", "> ", []string{"certificate of billing.example expired"}, nil},
 		"capitals":         {"STAGING", "> person: Please deploy the billing", nil, nil},

@@ -77,13 +77,25 @@ func fromLastBase(t *testing.T, h Harness) {
 	reset.Entries = append([]sessions.Entry{sessions.Reset{By: "U1", At: start}}, reset.Entries...)
 	compaction := sessions.Record{At: start, Entries: []sessions.Entry{
 		sessions.TurnEnded{Turn: "t", At: start},
-		sessions.Compaction{Segment: "k@1", Started: start, Count: 1, At: start},
+		sessions.Compaction{Checkpoint: sessions.Checkpoint{Segment: "k@1", Started: start, Count: 1}, At: start},
 	}}
+	rewound := said("after going back")
+	rewound.Entries = append([]sessions.Entry{sessions.Rewound{
+		Checkpoint: sessions.Checkpoint{Segment: "k@1", Started: start}, Point: sessions.Point{From: 1, To: 2}, At: start,
+	}}, rewound.Entries...)
 	steps := []struct {
 		record sessions.Record
 		want   int // records that the next owner gets
 	}{
-		{said("a"), 1}, {said("b"), 2}, {reset, 1}, {said("c"), 2}, {compaction, 1}, {said("d"), 2}, {said("e"), 3},
+		{said("a"), 1},
+		{said("b"), 2},
+		{reset, 1},
+		{said("c"), 2},
+		{compaction, 1},
+		{said("d"), 2},
+		{said("e"), 3},
+		{rewound, 1},
+		{said("f"), 2},
 	}
 	for i, step := range steps {
 		write(t, s, "k", step.record)
@@ -120,10 +132,21 @@ func everyEntry(t *testing.T, h Harness) {
 			sessions.TurnEnded{Turn: "t", Reason: "done", Error: "e", Usage: sessions.Usage{Input: 3}, Rounds: 1, At: start},
 			sessions.Reset{By: "U1", At: start},
 			sessions.Compaction{
-				Messages: []sessions.Message{{Role: sessions.RoleUser, Text: "hi"}}, Prompt: &prompt,
-				Turn:    &sessions.Turn{ID: "t", Open: []sessions.ToolCall{call}, Started: start},
-				Segment: "k@1", Started: start, Before: 9, After: 5, Count: 2, Summary: true, At: start,
+				Checkpoint: sessions.Checkpoint{
+					Messages: []sessions.Message{{Role: sessions.RoleUser, Text: "hi"}}, Prompt: &prompt,
+					Turn:    &sessions.Turn{ID: "t", Open: []sessions.ToolCall{call}, Started: start},
+					Segment: "k@1", Started: start, Count: 2,
+				},
+				Before: 9, After: 5, Summary: true, At: start,
 			},
+			sessions.Rewound{
+				Checkpoint: sessions.Checkpoint{
+					Messages: []sessions.Message{{Role: sessions.RoleUser, Text: "hi"}}, Prompt: &prompt, Segment: "k@1", Started: start,
+					Exchanges: []sessions.Exchange{{Point: sessions.Point{From: 1, To: 2}, Turn: "t", Requester: "U1"}},
+				},
+				Point: sessions.Point{From: 1, To: 3}, By: "U1", At: start, Answered: []sessions.ItemID{"i"}, Measured: 5, MeasuredTo: 1,
+			},
+			sessions.Titled{Title: "plans", By: "U1", At: start},
 		},
 		Consumed: []sessions.ItemID{"i"}, Ended: "done",
 		Outbox: []sessions.Row{newRow("r", "k", "lane", sessions.Queued)},
