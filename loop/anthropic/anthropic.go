@@ -56,16 +56,16 @@ func (m messages) Send(x *provider.Exchange, c provider.Conversation, b *provide
 }
 
 // Frame implements provider.Mode. The library goes by the event's name, which some imitators leave out.
-func (messages) Frame(event string, data []byte) []byte {
-	if event == "" {
+func (messages) Frame(to, event, data []byte) []byte {
+	if len(event) == 0 {
 		var d struct {
 			Type string `json:"type"`
 		}
 		if json.Unmarshal(data, &d) == nil {
-			event = d.Type
+			event = []byte(d.Type)
 		}
 	}
-	return fmt.Appendf(nil, "event: %s\ndata: %s\n\n", event, data)
+	return provider.AppendEvent(to, event, data)
 }
 
 // Whole implements provider.Mode. A whole message is read as if it were the beginning of a stream; see take.

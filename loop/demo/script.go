@@ -40,6 +40,13 @@ func (s *Scripted) Requests() []Request {
 	return slices.Clone(s.requests)
 }
 
+// Forget forgets the requests so far, and why some were refused.
+func (s *Scripted) Forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests, s.refused = nil, nil
+}
+
 // Refused returns why requests were refused so far; a client that behaves has none, but for contexts that are too long.
 func (s *Scripted) Refused() []error {
 	s.mu.Lock()

@@ -3,6 +3,7 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
+	"unicode/utf8"
 
 	"github.com/talaria-agent/talaria/loop"
 	"github.com/talaria-agent/talaria/loop/provider"
@@ -20,8 +21,8 @@ type chunk struct {
 
 type choice struct {
 	Index        int    `json:"index"`
-	Delta        *delta `json:"delta"`
-	Message      *delta `json:"message"` // in place of the delta, from servers that do not stream
+	Delta        delta  `json:"delta"`
+	Message      delta  `json:"message"` // in place of the delta, from servers that do not stream
 	FinishReason string `json:"finish_reason"`
 	Usage        *usage `json:"usage"` // Moonshot's place for it
 }
@@ -46,8 +47,8 @@ type callDelta struct {
 type text string
 
 func (t *text) UnmarshalJSON(raw []byte) error {
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
+	s, ok := plainString(raw)
+	if ok || json.Unmarshal(raw, &s) == nil {
 		*t = text(s)
 		return nil
 	}
@@ -63,12 +64,20 @@ func (t *text) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
+// plainString returns a valid JSON string that needs no decoding. Most pieces of a stream are such.
+func plainString(raw []byte) (string, bool) {
+	if len(raw) < 2 || raw[0] != '"' || bytes.IndexByte(raw, '\\') >= 0 || !utf8.Valid(raw) {
+		return "", false
+	}
+	return string(raw[1 : len(raw)-1]), true
+}
+
 // arguments are a string with JSON in it or, against the protocol, the JSON itself.
 type arguments string
 
 func (a *arguments) UnmarshalJSON(raw []byte) error {
-	var s string
-	if bytes.Equal(raw, []byte("null")) || json.Unmarshal(raw, &s) == nil {
+	s, ok := plainString(raw)
+	if ok || bytes.Equal(raw, []byte("null")) || json.Unmarshal(raw, &s) == nil {
 		*a = arguments(s)
 		return nil
 	}
@@ -101,6 +110,7 @@ func (u usage) internal() sessions.Usage {
 // assembly puts a reply together from the chunks of a stream.
 type assembly struct {
 	*provider.Builder
+	chunk     chunk // that was read last, so that its room is used again
 	calls     []*partialCall
 	reasoning reasoning
 }
@@ -112,24 +122,20 @@ type partialCall struct {
 
 // add takes the next chunk.
 func (a *assembly) add(raw []byte) error {
-	var c chunk
-	if err := json.Unmarshal(raw, &c); err != nil {
+	c := &a.chunk
+	clear(c.Choices)
+	*c = chunk{Choices: c.Choices[:0]}
+	if err := json.Unmarshal(raw, c); err != nil {
 		return provider.Network(provider.ErrGarbled)
 	}
 	finish := ""
-	for _, choice := range c.Choices {
+	for i := range c.Choices {
+		choice := &c.Choices[i]
 		if choice.Index != 0 {
 			continue
 		}
-		for _, d := range []*delta{choice.Delta, choice.Message} {
-			if d != nil {
-				a.reasoning.add(d.reasoning)
-				a.Text(string(d.Content) + string(d.Refusal))
-				for _, call := range d.ToolCalls {
-					a.addCall(call)
-				}
-			}
-		}
+		a.addDelta(&choice.Delta)
+		a.addDelta(&choice.Message)
 		finish = choice.FinishReason
 		a.report(choice.Usage)
 	}
@@ -147,6 +153,15 @@ func (a *assembly) add(raw []byte) error {
 		a.Finish(loop.FinishStop)
 	}
 	return nil
+}
+
+func (a *assembly) addDelta(d *delta) {
+	a.reasoning.add(d.reasoning)
+	a.Text(string(d.Content))
+	a.Text(string(d.Refusal))
+	for _, call := range d.ToolCalls {
+		a.addCall(call)
+	}
 }
 
 func (a *assembly) report(u *usage) {

@@ -6,6 +6,7 @@
 package openai
 
 import (
+	"bytes"
 	"errors"
 	"io"
 
@@ -47,7 +48,7 @@ type completions struct{ config Config }
 func (m completions) Send(x *provider.Exchange, c provider.Conversation, b *provider.Builder) error {
 	config := chat.DefaultConfig(m.config.APIKey)
 	config.BaseURL = m.config.BaseURL
-	config.HTTPClient = replaying{x, c.Noted()}
+	config.HTTPClient = wording{x, c}
 	stream, err := chat.NewClientWithConfig(config).CreateChatCompletionStream(x.Context(), m.request(c))
 	if err != nil {
 		if isRefusal(err) {
@@ -78,12 +79,13 @@ func (m completions) Send(x *provider.Exchange, c provider.Conversation, b *prov
 
 // Frame implements provider.Mode. The space keeps go-openai from recognising an error by its first bytes: it would wait
 // for one more line before it says so.
-func (completions) Frame(_ string, data []byte) []byte {
-	framed := append([]byte("data: "), data...)
-	if data[0] == '{' {
-		framed = append([]byte("data: { "), data[1:]...)
+func (completions) Frame(to, _, data []byte) []byte {
+	if rest, ok := bytes.CutPrefix(data, []byte("{")); ok {
+		to = append(append(to, "data: { "...), rest...)
+	} else {
+		to = append(append(to, "data: "...), data...)
 	}
-	return append(framed, '\n')
+	return append(to, '\n')
 }
 
 // Whole implements provider.Mode. A whole completion is read as if it were the only chunk of a stream.

@@ -3,13 +3,8 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
-	"io"
-	"net/http"
-	"slices"
 
 	"github.com/talaria-agent/talaria/loop/provider"
-	"github.com/talaria-agent/talaria/sessions"
 )
 
 // reasoning is what chat completions may say about reasoning. The protocol has no word for it: OpenRouter sends details
@@ -78,55 +73,4 @@ func (r reasoning) keep(b *provider.Builder, plain bool) {
 	if raw, err := json.Marshal(r); err == nil {
 		b.Reasoning(raw)
 	}
-}
-
-// replaying sends requests with the reasoning of earlier replies in them, for which go-openai's messages have no place.
-type replaying struct {
-	x        *provider.Exchange
-	messages []sessions.Message
-}
-
-// Do implements chat.HTTPDoer.
-func (r replaying) Do(req *http.Request) (*http.Response, error) {
-	if slices.ContainsFunc(r.messages, func(m sessions.Message) bool { return len(m.Reasoning) > 0 }) {
-		body, err := io.ReadAll(req.Body)
-		if err == nil {
-			body, err = r.insert(body)
-		}
-		if err != nil {
-			return nil, provider.BadRequest("put reasoning into the request: %w", err)
-		}
-		req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-	}
-	return r.x.Do(req)
-}
-
-// insert puts the fields that were kept at the end of the messages that they belong to.
-func (r replaying) insert(body []byte) ([]byte, error) {
-	var request map[string]json.RawMessage
-	var wire []json.RawMessage
-	if err := json.Unmarshal(body, &request); err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(request["messages"], &wire); err != nil {
-		return nil, err
-	}
-	system := len(wire) - len(r.messages) // the prompt stands before the history
-	for i, m := range r.messages {
-		for _, o := range m.Reasoning {
-			fields, ok := bytes.CutPrefix(o.Data, []byte("{"))
-			if !ok {
-				return nil, fmt.Errorf("message %d has reasoning of another kind", i)
-			}
-			message := bytes.TrimSuffix(wire[system+i], []byte("}"))
-			wire[system+i] = slices.Concat(message, []byte(","), fields)
-		}
-	}
-	messages, err := json.Marshal(wire)
-	if err != nil {
-		return nil, err
-	}
-	request["messages"] = messages
-	return json.Marshal(request)
 }

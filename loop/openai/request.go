@@ -9,9 +9,8 @@ import (
 	"github.com/talaria-agent/talaria/loop/provider"
 )
 
-// request words a conversation for chat completions. The same beginning of a conversation gives the same bytes. No
-// content and no arguments are empty here, but for an assistant's: go-openai leaves out empty fields, and providers
-// refuse a result without the one and a call without the other.
+// request words a conversation for chat completions, but for the messages: see wording. The same beginning of a
+// conversation gives the same bytes.
 func (m completions) request(c provider.Conversation) chat.ChatCompletionRequest {
 	out := chat.ChatCompletionRequest{
 		Model:         m.config.Model,
@@ -32,32 +31,7 @@ func (m completions) request(c provider.Conversation) chat.ChatCompletionRequest
 	if c.NoTools {
 		out.ToolChoice = "none"
 	}
-	if c.System != "" {
-		out.Messages = append(out.Messages, chat.ChatCompletionMessage{Role: chat.ChatMessageRoleSystem, Content: c.System})
-	}
-	for _, message := range c.Noted() {
-		wire := chat.ChatCompletionMessage{Role: string(message.Role), Content: message.Text, ToolCallID: message.ToolCallID}
-		for _, call := range message.ToolCalls {
-			wire.ToolCalls = append(wire.ToolCalls, chat.ToolCall{
-				ID: call.ID, Type: chat.ToolTypeFunction, Function: chat.FunctionCall{Name: call.Name, Arguments: call.Arguments},
-			})
-		}
-		out.Messages = append(out.Messages, wire)
-	}
-	if last := len(out.Messages) - 1; len(c.Images) > 0 {
-		out.Messages[last].MultiContent = chatParts(c.Images, out.Messages[last].Content)
-		out.Messages[last].Content = ""
-	}
 	return out
-}
-
-func chatParts(images []provider.Image, text string) (parts []chat.ChatMessagePart) {
-	for _, i := range images {
-		parts = append(parts, chat.ChatMessagePart{
-			Type: chat.ChatMessagePartTypeImageURL, ImageURL: &chat.ChatMessageImageURL{URL: i.URL()},
-		})
-	}
-	return append(parts, chat.ChatMessagePart{Type: chat.ChatMessagePartTypeText, Text: text})
 }
 
 // reasons tells which of OpenAI's models reason. They take the output limit of a chat completion under its newer name

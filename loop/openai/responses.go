@@ -40,8 +40,8 @@ func (m responsesMode) Send(x *provider.Exchange, c provider.Conversation, b *pr
 }
 
 // Frame implements provider.Mode.
-func (responsesMode) Frame(event string, data []byte) []byte {
-	return fmt.Appendf(nil, "event: %s\ndata: %s\n\n", event, data)
+func (responsesMode) Frame(to, event, data []byte) []byte {
+	return provider.AppendEvent(to, event, data)
 }
 
 // Whole implements provider.Mode. The last event of a stream has the whole response in it, so that event is made of one.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/rand"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/talaria-agent/talaria/loop"
@@ -20,7 +21,7 @@ type Builder struct {
 	x        *Exchange
 	provider string
 	onText   func(string)
-	used     map[string]bool // call ids that are taken, in this reply or in the history
+	history  []sessions.Message
 	text     strings.Builder
 	calls    []*Call
 	opaque   []sessions.Opaque
@@ -36,13 +37,7 @@ type Call struct {
 }
 
 func newBuilder(x *Exchange, c Conversation, provider string, onText func(string)) *Builder {
-	b := &Builder{x: x, provider: provider, onText: onText, used: map[string]bool{}}
-	for _, m := range c.Messages {
-		for _, call := range m.ToolCalls {
-			b.used[call.ID] = true
-		}
-	}
-	return b
+	return &Builder{x: x, provider: provider, onText: onText, history: c.Messages}
 }
 
 // Begun tells whether anything of a reply came.
@@ -120,15 +115,18 @@ func (b *Builder) reply() loop.Reply {
 			continue
 		}
 		id := call.ID
-		if id == "" || b.used[id] {
+		if id == "" || hasCall(message, id) || slices.ContainsFunc(b.history, func(m sessions.Message) bool { return hasCall(m, id) }) {
 			id = "call_" + rand.Text()
 		}
-		b.used[id] = true
 		message.ToolCalls = append(message.ToolCalls, sessions.ToolCall{
 			ID: id, Name: call.Name, Arguments: call.arguments.String(),
 		})
 	}
 	return loop.Reply{Message: message, Usage: b.Usage, Finish: b.reason(message)}
+}
+
+func hasCall(m sessions.Message, id string) bool {
+	return slices.ContainsFunc(m.ToolCalls, func(c sessions.ToolCall) bool { return c.ID == id })
 }
 
 // reason believes the calls rather than the word: some servers say "stop" with calls, or "tool_calls" without.

@@ -123,8 +123,7 @@ func fitArguments(written string) string {
 	if strings.TrimSpace(written) == "" {
 		return emptyArguments
 	}
-	var object map[string]json.RawMessage
-	if json.Unmarshal([]byte(written), &object) == nil && object != nil {
+	if strings.HasPrefix(strings.TrimLeft(written, " \t\r\n"), "{") && json.Valid([]byte(written)) {
 		return strings.ToValidUTF8(written, "\ufffd")
 	}
 	quoted, err := json.Marshal(map[string]string{"not_json": written})

@@ -21,7 +21,9 @@ type events struct {
 	lines *bufio.Reader
 	body  io.Closer
 	x     *Exchange
-	event string // the name of the event that is being read
+	event []byte // the name of the event that is being read
+	long  []byte // room for a line that is longer than what lines holds
+	frame []byte // room for ready
 	ready []byte // what the next Read returns
 	err   error  // that the server sent
 }
@@ -59,9 +61,9 @@ func (e *events) take(line []byte) {
 	value = bytes.TrimSpace(value)
 	switch {
 	case len(line) == 0:
-		e.event = ""
+		e.event = e.event[:0]
 	case string(name) == "event":
-		e.event = string(value)
+		e.event = append(e.event[:0], value...)
 	case line[0] == '{': // a bare object, most often an error
 		e.data(line)
 	case string(name) != "data" || len(value) == 0:
@@ -76,15 +78,23 @@ func (e *events) take(line []byte) {
 // data hands on the data of an event, or keeps the error that it is.
 func (e *events) data(value []byte) {
 	switch {
-	case e.event == "ping":
-	case e.event == "error" || isError(value):
+	case string(e.event) == "ping":
+	case string(e.event) == "error" || isError(value):
 		e.err = classify(statusOK, nil, value)
 		if !json.Valid(value) {
 			e.err = Network(ErrGarbled)
 		}
 	default:
-		e.ready = e.x.mode.Frame(e.event, value)
+		e.frame = e.x.mode.Frame(e.frame[:0], e.event, value)
+		e.ready = e.frame
 	}
+}
+
+// AppendEvent appends an event of a stream as the libraries of the modes with named events read it.
+func AppendEvent(to, event, data []byte) []byte {
+	to = append(append(to, "event: "...), event...)
+	to = append(append(to, "\ndata: "...), data...)
+	return append(to, "\n\n"...)
 }
 
 // isError tells whether data is an error, in the envelope that nearly all servers use, or typed as one.
@@ -99,22 +109,22 @@ func isError(value []byte) bool {
 	return json.Unmarshal(value, &d) == nil && (d.Type == "error" || first(d.Error) != nil)
 }
 
-// line returns the next line, the last one even if it has no end.
+// line returns the next line, the last one even if it has no end. It is valid until the next one is read.
 func (e *events) line() ([]byte, error) {
-	var line []byte
-	for {
-		part, err := e.lines.ReadSlice('\n')
-		line = append(line, part...)
-		switch {
-		case err == nil:
-			return line, nil
-		case len(line) > maxLine:
-			return nil, BadRequest("the model sent a line of more than %d MiB", maxLine>>20)
-		case errors.Is(err, bufio.ErrBufferFull):
-		case errors.Is(err, io.EOF) && len(line) > 0:
-			return line, nil
-		default:
-			return nil, err
-		}
+	line, err := e.lines.ReadSlice('\n')
+	if err == nil {
+		return line, nil
 	}
+	e.long = append(e.long[:0], line...)
+	for errors.Is(err, bufio.ErrBufferFull) {
+		if len(e.long) > maxLine {
+			return nil, BadRequest("the model sent a line of more than %d MiB", maxLine>>20)
+		}
+		line, err = e.lines.ReadSlice('\n')
+		e.long = append(e.long, line...)
+	}
+	if err == nil || errors.Is(err, io.EOF) && len(e.long) > 0 {
+		return e.long, nil
+	}
+	return nil, err
 }

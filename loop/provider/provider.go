@@ -56,8 +56,8 @@ type Mode interface {
 	// returns nil at the end of the stream, whether the reply is complete or not. Errors from the exchange come back as
 	// they are, whatever the library in between made of them, as long as errors.As finds them.
 	Send(x *Exchange, c Conversation, b *Builder) error
-	// Frame words an event of a stream for the library that reads it.
-	Frame(event string, data []byte) []byte
+	// Frame appends an event of a stream to a buffer, worded for the library that reads it.
+	Frame(to, event, data []byte) []byte
 	// Whole makes the data of an event of a complete answer that did not come as a stream; nil if it is no answer.
 	Whole(body []byte) []byte
 }

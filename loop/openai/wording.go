@@ -1,0 +1,100 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+
+	chat "github.com/sashabaranov/go-openai"
+
+	"github.com/talaria-agent/talaria/loop/provider"
+	"github.com/talaria-agent/talaria/sessions"
+)
+
+// wording sends requests with the messages in them. Those of go-openai have no place for reasoning that goes back, and
+// take several times as long to encode, which counts, as each request has the whole history in it.
+type wording struct {
+	x *provider.Exchange
+	c provider.Conversation
+}
+
+// noMessages is how go-openai encodes a request without messages.
+var noMessages = []byte(`"messages":null`)
+
+// Do implements chat.HTTPDoer.
+func (w wording) Do(req *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return nil, provider.BadRequest("read the request: %w", err)
+	}
+	messages, err := json.Marshal(wireMessages(w.c))
+	if err != nil {
+		return nil, provider.BadRequest("word the messages: %w", err)
+	}
+	before, after, _ := bytes.Cut(body, noMessages)
+	body = bytes.Join([][]byte{before, []byte(`"messages":`), messages, after}, nil)
+	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	return w.x.Do(req)
+}
+
+// wireMessage is a message of a chat completion. No content and no arguments are empty here, but for an assistant's:
+// providers refuse a result without the one and a call without the other.
+type wireMessage struct {
+	Role       string          `json:"role"`
+	Content    any             `json:"content,omitempty"` // a string, or parts
+	ToolCalls  []chat.ToolCall `json:"tool_calls,omitempty"`
+	ToolCallID string          `json:"tool_call_id,omitempty"`
+	replayed
+}
+
+// replayed is reasoning that goes back as it came.
+type replayed struct {
+	Content json.RawMessage `json:"reasoning_content,omitempty"`
+	Details json.RawMessage `json:"reasoning_details,omitempty"`
+}
+
+func wireMessages(c provider.Conversation) []wireMessage {
+	noted := c.Noted()
+	out := make([]wireMessage, 0, len(noted)+1)
+	if c.System != "" {
+		out = append(out, wireMessage{Role: chat.ChatMessageRoleSystem, Content: c.System})
+	}
+	for _, m := range noted {
+		wire := wireMessage{Role: string(m.Role), ToolCallID: m.ToolCallID, replayed: replay(m)}
+		if m.Text != "" {
+			wire.Content = m.Text
+		}
+		for _, call := range m.ToolCalls {
+			wire.ToolCalls = append(wire.ToolCalls, chat.ToolCall{
+				ID: call.ID, Type: chat.ToolTypeFunction, Function: chat.FunctionCall{Name: call.Name, Arguments: call.Arguments},
+			})
+		}
+		out = append(out, wire)
+	}
+	if len(c.Images) > 0 {
+		last := &out[len(out)-1]
+		last.Content = chatParts(c.Images, noted[len(noted)-1].Text)
+	}
+	return out
+}
+
+func chatParts(images []provider.Image, text string) (parts []chat.ChatMessagePart) {
+	for _, i := range images {
+		parts = append(parts, chat.ChatMessagePart{
+			Type: chat.ChatMessagePartTypeImageURL, ImageURL: &chat.ChatMessageImageURL{URL: i.URL()},
+		})
+	}
+	return append(parts, chat.ChatMessagePart{Type: chat.ChatMessagePartTypeText, Text: text})
+}
+
+// replay returns the reasoning that was kept of a message; see reasoning.keep.
+func replay(m sessions.Message) (r replayed) {
+	for _, o := range m.Reasoning {
+		if json.Unmarshal(o.Data, &r) != nil {
+			return replayed{} // nothing that this mode has kept
+		}
+	}
+	return r
+}
