@@ -103,6 +103,7 @@ type output struct {
 	Notice  bool                     `json:"notice,omitempty"`  // says that another row is in doubt; never itself offered again
 	Message sessions.ItemID          `json:"message,omitempty"` // the item that it answers, for the log
 	Task    string                   `json:"task,omitempty"`    // the turn that it is from, for the log
+	At      time.Time                `json:"at,omitzero"`       // when it was put into the outbox
 	id      sessions.RowID           // not encoded: the row's id, if it must be known before; empty = a new one
 	sign    *firstSign               // not encoded: of the message that it answers
 }

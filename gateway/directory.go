@@ -51,6 +51,13 @@ func (d *directory) collect(c *conversation) []any {
 	return mail
 }
 
+// len returns how many conversations are awake.
+func (d *directory) len() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.awake)
+}
+
 // retire puts a conversation to sleep, unless mail has come.
 func (d *directory) retire(c *conversation) bool {
 	d.mu.Lock()

@@ -24,6 +24,13 @@ func (x *index[T]) put(name string, v T) (remove func()) {
 	}
 }
 
+// len returns how much there is.
+func (x *index[T]) len() int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return len(x.byName)
+}
+
 // get returns what has that name, the zero value if nothing has.
 func (x *index[T]) get(name string) T {
 	x.mu.Lock()

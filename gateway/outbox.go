@@ -55,6 +55,7 @@ func (o *outbox) prepare(key sessions.Key, outs []output) (batch, error) {
 	defer o.mu.Unlock()
 	var b batch
 	for _, out := range outs {
+		out.At = time.Now()
 		payload, err := out.encode()
 		if err != nil {
 			o.release(b)

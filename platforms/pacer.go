@@ -57,6 +57,13 @@ type Pacer struct {
 	waiting waiters
 	arrival uint64
 	timer   *time.Timer
+	freezes uint64
+}
+
+// Pace says how a platform's rate limits hold us back.
+type Pace struct {
+	Freezes uint64 // how often it told us to wait
+	Waiting int    // calls that wait for a permit
 }
 
 // pace is the state of one class: a bucket kept as "the time at which it will be full" (GCRA), and a freeze.
@@ -128,11 +135,19 @@ func (p *Pacer) Try(permit Permit) bool {
 func (p *Pacer) Freeze(class string, until time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.freezes++
 	c := p.class(class)
 	if until.After(c.frozen) {
 		c.frozen = until
 	}
 	p.dispatch(time.Now())
+}
+
+// Pace says how calls are held back at the moment.
+func (p *Pacer) Pace() Pace {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return Pace{Freezes: p.freezes, Waiting: p.waiting.Len()}
 }
 
 // Frozen returns until when a class is stopped, the zero time if it is not.

@@ -153,6 +153,10 @@ type (
 	CommandRegistrar interface {
 		RegisterCommands(ctx context.Context, commands []Command) error
 	}
+	// Paced tells how the platform's rate limits hold calls back.
+	Paced interface {
+		Pace() Pace
+	}
 	// Prober tells whether the connection shows signs of life: the time of the last completed poll, heartbeat ack or
 	// pong, zero before the first.
 	Prober interface {

@@ -10,16 +10,14 @@ import (
 	"os"
 	"time"
 
+	"github.com/talaria-agent/talaria/gateway"
+	"github.com/talaria-agent/talaria/gateway/metrics"
 	"github.com/talaria-agent/talaria/platforms"
 )
 
-// silentAfter is how long a platform may show no sign of life before the instance counts as not ready. A long poll of
-// Telegram takes 50 seconds, a heartbeat of Discord about 41.
-const silentAfter = 2 * time.Minute
-
-// healthHandler serves /healthz, which answers 200 while the program works, and /readyz, which does so only while every
-// platform shows signs of life. Both say what each platform looks like.
-func healthHandler(adapters []platforms.Adapter) http.Handler {
+// operatorHandler serves /healthz, which answers 200 while the program works, /readyz, which does so only while every
+// platform shows signs of life, and the figures at /metrics. The first two say what each platform looks like.
+func operatorHandler(adapters []platforms.Adapter, figures *metrics.Metrics) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		states, _ := lives(adapters)
@@ -32,10 +30,11 @@ func healthHandler(adapters []platforms.Adapter) http.Handler {
 			report(w, http.StatusServiceUnavailable, "not ready", states)
 		}
 	})
+	mux.Handle("GET /metrics", figures.Handler())
 	return mux
 }
 
-func report(w http.ResponseWriter, code int, status string, states map[platforms.Name]string) {
+func report(w http.ResponseWriter, code int, status string, states map[platforms.Name]gateway.Life) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
 	_ = json.NewEncoder(w).Encode(map[string]any{ // the client is gone if this fails
@@ -44,29 +43,13 @@ func report(w http.ResponseWriter, code int, status string, states map[platforms
 }
 
 // lives says how all platforms look, and whether all are alive.
-func lives(adapters []platforms.Adapter) (states map[platforms.Name]string, all bool) {
-	states, all = map[platforms.Name]string{}, true
+func lives(adapters []platforms.Adapter) (states map[platforms.Name]gateway.Life, all bool) {
+	states, all = map[platforms.Name]gateway.Life{}, true
 	for _, a := range adapters {
-		states[a.Name()] = alive(a)
-		all = all && states[a.Name()] == "alive"
+		states[a.Name()] = gateway.LifeOf(a)
+		all = all && states[a.Name()] == gateway.Alive
 	}
 	return states, all
-}
-
-// alive says in a word how an adapter's connection looks.
-func alive(a platforms.Adapter) string {
-	p, ok := a.(platforms.Prober)
-	if !ok {
-		return "unknown"
-	}
-	switch at := p.LastAlive(); {
-	case at.IsZero():
-		return "connecting"
-	case time.Since(at) > silentAfter:
-		return "silent"
-	default:
-		return "alive"
-	}
 }
 
 // serveHTTP serves a handler on an address until the context ends.
@@ -88,6 +71,7 @@ func serveHTTP(ctx context.Context, address string, h http.Handler) error {
 func health(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	f := flags("health", stderr)
 	path := f.String("config", "", "config file (default: config.toml, if there is one)")
+	ready := f.Bool("ready", false, "ask whether every platform shows signs of life, too")
 	if _, err := parse(f, args); err != nil {
 		return err
 	}
@@ -105,9 +89,13 @@ func health(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 	if host == "" || host == "0.0.0.0" || host == "::" {
 		host = "127.0.0.1"
 	}
+	page := "/healthz"
+	if *ready {
+		page = "/readyz"
+	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/healthz", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+page, nil)
 	if err != nil {
 		return err
 	}

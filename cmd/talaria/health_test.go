@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/talaria-agent/talaria/gateway/metrics"
 	"github.com/talaria-agent/talaria/platforms"
 )
 
@@ -34,9 +35,9 @@ func TestHealth(t *testing.T) {
 		{"one silent", []time.Time{now.Add(-time.Hour), now}, http.StatusServiceUnavailable, `"a":"silent"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			handler := healthHandler([]platforms.Adapter{
+			handler := operatorHandler([]platforms.Adapter{
 				living{name: "a", at: test.at[0]}, living{name: "b", at: test.at[1]},
-			})
+			}, metrics.New("test"))
 			for path, want := range map[string]int{"/healthz": http.StatusOK, "/readyz": test.ready, "/": http.StatusNotFound} {
 				w := httptest.NewRecorder()
 				handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))

@@ -109,7 +109,7 @@ func (l *laboratory) run(ctx context.Context, listen, password string) error {
 	if err != nil {
 		return errors.Join(err, store.Close())
 	}
-	g, err := wireGateway(l.cfg, store, adapters, labFiles, labGrace, l.log)
+	g, err := wireGateway(l.cfg, store, adapters, labFiles, labGrace, nil, l.log)
 	if err != nil {
 		return errors.Join(err, store.Close())
 	}

@@ -141,8 +141,9 @@ type models struct {
 	web         tools.Describer // reads pages that are too long
 }
 
-// wireModels makes the chains. What has models of its own falls back on the main model last.
-func wireModels(cfg *Config) (models, error) {
+// wireModels makes the chains. What has models of its own falls back on the main model last. observe is told of every
+// call; nil = nobody.
+func wireModels(cfg *Config, observe func(loop.Called)) (models, error) {
 	if cfg.Model.Name == "" {
 		return models{}, errors.New("no model is named: set model.name in config.toml, or TALARIA_MODEL")
 	}
@@ -151,13 +152,16 @@ func wireModels(cfg *Config) (models, error) {
 		return models{}, err
 	}
 	main := loop.NewChain(links...)
+	main.Observe = observe
 	chain := func(key string, own []EndpointConfig) *loop.Chain {
 		if len(own) == 0 || err != nil {
 			return main
 		}
 		var links []loop.Link
 		links, err = wireLinks(cfg, key, own)
-		return loop.NewChain(append(links, loop.Link{Model: main})...)
+		c := loop.NewChain(append(links, loop.Link{Model: main})...)
+		c.Observe = observe
+		return c
 	}
 	m := models{
 		main:        main,

@@ -70,7 +70,7 @@ func TestKeysStayWithTheirModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	write("new")
-	models, err := wireModels(&cfg)
+	models, err := wireModels(&cfg, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestAuxiliaryModels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	models, err := wireModels(&cfg)
+	models, err := wireModels(&cfg, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/talaria-agent/talaria/gateway/metrics"
 	"github.com/talaria-agent/talaria/sessions"
 	"github.com/talaria-agent/talaria/sessions/bolt"
 )
@@ -36,7 +37,8 @@ func run(ctx context.Context, args []string, _, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	g, err := wireGateway(cfg, store, adapters, nil, grace, log)
+	figures := metrics.New(version())
+	g, err := wireGateway(cfg, store, adapters, nil, grace, figures, log)
 	if err != nil {
 		return errors.Join(err, store.Close())
 	}
@@ -49,7 +51,7 @@ func run(ctx context.Context, args []string, _, stderr io.Writer) error {
 	})
 	group.Go(func() error { return serveControl(ctx, instance{cfg: cfg, store: store, gateway: g}, log) })
 	if cfg.HTTP.Listen != "" {
-		group.Go(func() error { return serveHTTP(ctx, cfg.HTTP.Listen, healthHandler(adapters)) })
+		group.Go(func() error { return serveHTTP(ctx, cfg.HTTP.Listen, operatorHandler(adapters, figures)) })
 	}
 	err = errors.Join(group.Wait(), store.Close())
 	log.Info("talaria has stopped")

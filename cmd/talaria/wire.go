@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/talaria-agent/talaria/gateway"
+	"github.com/talaria-agent/talaria/gateway/metrics"
 	"github.com/talaria-agent/talaria/loop"
 	"github.com/talaria-agent/talaria/loop/agenttools"
 	"github.com/talaria-agent/talaria/platforms"
@@ -62,12 +64,16 @@ To try everything without an account: talaria lab`)
 }
 
 // wireGateway joins everything, and first hides this process's environment, which may hold tokens, from the programs that
-// tools run. newWork, if not nil, fills the work folder of a new conversation.
-func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter, newWork func(string) error, grace time.Duration, log *slog.Logger) (*gateway.Gateway, error) {
+// tools run. newWork, if not nil, fills the work folder of a new conversation; figures, if not nil, counts what happens.
+func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter, newWork func(string) error, grace time.Duration, figures *metrics.Metrics, log *slog.Logger) (*gateway.Gateway, error) {
 	if err := terminal.Conceal(); err != nil {
 		return nil, fmt.Errorf("hide the environment from other processes: %w", err)
 	}
-	models, err := wireModels(&cfg)
+	var called func(loop.Called)
+	if figures != nil {
+		called = figures.Called
+	}
+	models, err := wireModels(&cfg, called)
 	if err != nil {
 		return nil, err
 	}
@@ -114,10 +120,26 @@ func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter,
 	if cfg.Recording.MaxMB > 0 {
 		parts.Recorder = cfg.recordings()
 	}
-	return gateway.New(gateway.Config{
+	if figures != nil {
+		parts.Observe = figures.Observe
+	}
+	g, err := gateway.New(gateway.Config{
 		Access: cfg.access(), Workers: cfg.Gateway.Workers, Busy: cfg.Gateway.Busy, Debounce: cfg.Gateway.Debounce, CatchUp: cfg.Gateway.CatchUp,
 		Window: cfg.Model.Window, MaxOutput: cfg.Model.MaxOutput, CompressAt: cfg.Gateway.CompressAt,
 		Progress: cfg.Progress.Mode, EditEvery: cfg.Progress.EditInterval, WorkRoot: work, Workspace: workspace, NewWork: newWork,
 		Delivery: cfg.deliveries(), Grace: grace,
 	}, parts)
+	if err == nil && figures != nil {
+		known := func(tool string) bool { _, ok := registry.Lookup(tool); return ok }
+		figures.Watch(g, adapters, func() (int64, error) { return fileSize(cfg.database()) }, known)
+	}
+	return g, err
+}
+
+func fileSize(path string) (int64, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
 }

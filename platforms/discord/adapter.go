@@ -130,6 +130,9 @@ func (a *Adapter) Limits() platforms.Limits {
 // Split cuts Markdown into messages of at most 2,000 code points.
 func (a *Adapter) Split(markdown string) []string { return a.dialect.Split(markdown) }
 
+// Pace implements platforms.Paced.
+func (a *Adapter) Pace() platforms.Pace { return a.api.pacer.Pace() }
+
 // LastAlive is the time of the last heartbeat ACK, READY or RESUMED.
 func (a *Adapter) LastAlive() time.Time {
 	if n := a.alive.Load(); n != 0 {

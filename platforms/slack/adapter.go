@@ -158,6 +158,9 @@ func (a *Adapter) Limits() platforms.Limits {
 	}
 }
 
+// Pace implements platforms.Paced.
+func (a *Adapter) Pace() platforms.Pace { return a.pacer.Pace() }
+
 // LastAlive returns when Slack last sent a frame or a ping, the zero time before the first.
 func (a *Adapter) LastAlive() time.Time {
 	if n := a.alive.Load(); n != 0 {

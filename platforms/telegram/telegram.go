@@ -114,6 +114,9 @@ func (a *Adapter) Limits() platforms.Limits {
 	}
 }
 
+// Pace implements platforms.Paced.
+func (a *Adapter) Pace() platforms.Pace { return a.api.pacer.Pace() }
+
 // LastAlive returns when the last poll was answered.
 func (a *Adapter) LastAlive() time.Time {
 	a.mu.Lock()
