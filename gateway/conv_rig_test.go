@@ -21,6 +21,7 @@ import (
 
 	"github.com/talaria-agent/talaria/gateway"
 	"github.com/talaria-agent/talaria/loop"
+	"github.com/talaria-agent/talaria/loop/recording"
 	"github.com/talaria-agent/talaria/platforms"
 	"github.com/talaria-agent/talaria/platforms/discord"
 	"github.com/talaria-agent/talaria/platforms/sim"
@@ -57,7 +58,9 @@ type rig struct {
 	notebook  gateway.Notebook
 	agent     []string // toolsets that work on the session
 	log       *logBuffer
-	counts    *counts
+
+	recordings *recording.Folder
+	counts     *counts
 
 	server  *http.Server
 	cancel  context.CancelFunc
@@ -179,6 +182,7 @@ func newRig(t *testing.T, p platforms.Name, store sessions.Store, script *txtar.
 			NewWork: func(folder string) error { return seed(folder, script) },
 		},
 	}
+	r.recordings = &recording.Folder{Path: filepath.Join(t.TempDir(), "recordings"), Max: 1 << 30}
 	r.configure(section(script, "config"))
 	all, err := files.New()
 	if err != nil {
@@ -304,7 +308,7 @@ func (r *rig) start() {
 	}
 	r.mortal = &mortal{Store: r.store}
 	g, err := gateway.New(r.cfg, gateway.Parts{
-		Store: r.mortal, Adapters: []platforms.Adapter{adapter}, Tools: r.tools, Missing: r.missing, Notes: r.notebook, Log: log, Compressor: before, Runner: runner,
+		Store: r.mortal, Adapters: []platforms.Adapter{adapter}, Tools: r.tools, Missing: r.missing, Notes: r.notebook, Log: log, Recorder: r.recordings, Compressor: before, Runner: runner,
 		Observe: r.counts.observe,
 	})
 	if err != nil {

@@ -76,6 +76,7 @@ func play(t *testing.T, file string, p platforms.Name, open func(*testing.T) ses
 		seen, log = r.seen(), r.logged()
 		r.stop()
 		r.leftovers()
+		r.replays()
 	})
 	compare(t, file, archive, p, "seen", seen)
 	compare(t, file, archive, p, "log", log)

@@ -65,7 +65,7 @@ type line struct {
 	Data     json.RawMessage   `json:"data,omitempty"` // of an event
 	Cause    string            `json:"cause,omitempty"`
 	End      *end              `json:"end,omitempty"`
-	Revision sessions.Revision `json:"revision,omitempty"` // of a record, or of the one that was written
+	Revision sessions.Revision `json:"revision,omitempty"` // of a record
 	Record   json.RawMessage   `json:"record,omitempty"`   // entries: of the log, or what people said
 }
 

@@ -15,10 +15,10 @@ import (
 	"github.com/talaria-agent/talaria/tools"
 )
 
-// Recorder writes the recording of one turn. It stands before the turn's journal and observer, and is its tape. A line that cannot be written ends the recording, never the turn.
+// Recorder writes the recording of one turn. It stands before the turn's journal and observer, and is its tape. A line
+// that cannot be written ends the recording, never the turn.
 type Recorder struct {
 	ctx     context.Context // the turn's
-	journal loop.Journal
 	observe func(loop.Event)
 
 	mu        sync.Mutex
@@ -38,7 +38,7 @@ var _ loop.Tape = (*Recorder)(nil)
 func Record(ctx context.Context, out io.Writer, limit int, program string, setup loop.Setup, work loop.Turn) (loop.Turn, *Recorder) {
 	s := work.Journal.Session()
 	r := &Recorder{
-		ctx: ctx, journal: work.Journal, observe: work.Observe, out: out, room: limit, began: time.Now(),
+		ctx: ctx, observe: work.Observe, out: out, room: limit, began: time.Now(),
 		before: map[string]loop.Request{"": baseline(s)},
 	}
 	h := header{
@@ -291,9 +291,9 @@ func (j journal) End(ctx context.Context, o loop.Outcome, entries ...sessions.En
 }
 
 func (r *Recorder) wrote(err error) {
-	l := line{Kind: kindWrote, Revision: r.journal.Session().Revision}
+	l := line{Kind: kindWrote}
 	if err != nil {
-		l.Error, l.Revision = &failure{Text: err.Error()}, 0
+		l.Error = &failure{Text: err.Error()}
 	}
 	r.write(l)
 }

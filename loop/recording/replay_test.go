@@ -22,7 +22,7 @@ import (
 func TestDifferences(t *testing.T) {
 	for _, test := range []struct{ kind, old, changed, what, want, got string }{
 		{"tools", `"result":{"text":"it says one"`, `"result":{"text":"it says two"`, "a log entry", "it says one", "it says two"},
-		{"subagents", `"system":"You are a sub-agent`, `"system":"You are a fub-agent`, "request 2 of call-delegate.1/: system prompt", "fub", "sub"},
+		{"subagents", `"system":"You are a sub-agent`, `"system":"You are a fub-agent`, ": system prompt", "fub", "sub"},
 		{"tools", `"from":"acting","signal":"observed"`, `"from":"acting","signal":"cancelled"`, "a transition", "cancelled", "observed"},
 		{"tools", `"hint":"It is`, `"hint":"Hurry. It is`, "request 1: hint", "Hurry", ""},
 		{"tools", `"verdict":"allow"`, `"verdict":"ask"`, "a question to a person", `"kind":"call"`, "call-echo-one"},

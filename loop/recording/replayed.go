@@ -20,33 +20,56 @@ type replayed struct {
 	entries int               // how many were written, and were the same
 }
 
-// written is one entry of the loop.
+// written is one entry of the loop, or one failed attempt to write.
 type written struct {
 	entry    sessions.Entry
 	revision sessions.Revision
-	index    int // of its line
-	last     bool
+	index    int      // of its line
+	last     bool     // of its record
+	failed   *failure // what the log said instead of taking it
 }
 
+// newReplayed sorts what was written after a stretch began. The lines do not say by whom a record was, because others can
+// write between the loop's writing and its line; its entries do.
 func newReplayed(p *player, s *sessions.Session, records []sessions.Record) *replayed {
 	j := &replayed{p: p, s: s}
-	lines := map[sessions.Revision]int{}
 	for _, l := range p.lines {
-		if l.Kind == kindWrote && l.Revision > 0 {
-			lines[l.Revision] = l.index
-		}
-	}
-	for _, r := range records {
-		index, ok := lines[r.Revision]
-		if !ok {
-			j.others = append(j.others, r)
+		if l.Kind != kindWrote {
 			continue
 		}
+		if l.Error != nil {
+			j.own = append(j.own, written{index: l.index, failed: l.Error})
+			continue
+		}
+		for len(records) > 0 && !byLoop(records[0]) {
+			j.others = append(j.others, records[0])
+			records = records[1:]
+		}
+		if len(records) == 0 {
+			break
+		}
+		r := records[0]
+		records = records[1:]
 		for i, e := range r.Entries {
-			j.own = append(j.own, written{e, r.Revision, index, i == len(r.Entries)-1})
+			j.own = append(j.own, written{entry: e, revision: r.Revision, index: l.index, last: i == len(r.Entries)-1})
 		}
 	}
 	return j
+}
+
+// byLoop tells whether the loop wrote a record of an open turn, and not those who are beside it: the progress message
+// and the people who give permissions or edit notes.
+func byLoop(r sessions.Record) bool {
+	for _, e := range r.Entries {
+		switch e := e.(type) {
+		case sessions.BubbleShown, sessions.Approved, sessions.Revoked:
+		case sessions.NotesChanged:
+			return e.Turn != ""
+		default:
+			return true
+		}
+	}
+	return false
 }
 
 // Session implements loop.Journal.
@@ -57,6 +80,14 @@ var errPast = errors.New("the recording ends here")
 
 // Append implements loop.Journal.
 func (j *replayed) Append(_ context.Context, entries ...sessions.Entry) error {
+	if len(j.own) > 0 && j.own[0].failed != nil {
+		w := j.own[0]
+		j.own = j.own[1:]
+		j.p.mu.Lock()
+		defer j.p.mu.Unlock()
+		j.p.use(w.index)
+		return errors.New(w.failed.Text)
+	}
 	for _, e := range entries {
 		if err := j.write(e); err != nil {
 			return err
@@ -77,6 +108,10 @@ func (j *replayed) write(e sessions.Entry) error {
 		return errPast
 	}
 	w := j.own[0]
+	if w.failed != nil {
+		j.p.differ(w.index, "a log entry", "not written: "+w.failed.Text, clip(got))
+		return errPast
+	}
 	j.own = j.own[1:]
 	j.p.same(w.index, "a log entry", comparable(w.entry), got)
 	for len(j.others) > 0 && j.others[0].Revision < w.revision {
