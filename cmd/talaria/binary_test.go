@@ -366,6 +366,11 @@ func TestLab(t *testing.T) {
 	if err != nil || len(folders) != 1 {
 		t.Fatalf("the lab works in the folders %v", folders)
 	}
+	list := launch(t, nil, "sessions", "list", "--data", folders[0])
+	list.mustExit(t, 0, "KEY")
+	if _, err := os.Stat(filepath.Join(folders[0], "state", "control.json")); err != nil {
+		t.Errorf("the lab cannot be reached: %v", err)
+	}
 	p.signal(t, os.Interrupt)
 	p.mustExit(t, 0)
 	if _, err := os.Stat(folders[0]); !os.IsNotExist(err) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -21,15 +22,28 @@ func sessionsCommand(ctx context.Context, args []string, stdout, stderr io.Write
 	}, args, stdout, stderr)
 }
 
+// dataFlags adds the flags that say whose data a command is about, and returns what reads the config after parsing.
+func dataFlags(f *flag.FlagSet) func() (Config, error) {
+	path := f.String("config", "", "config file (default: config.toml, if there is one)")
+	data := f.String("data", "", "data folder, such as the one that the lab names (default: data_dir of the config)")
+	return func() (Config, error) {
+		cfg, _, err := loadConfig(findConfig(*path), os.Getenv)
+		if *data != "" {
+			cfg.DataDir = *data
+		}
+		return cfg, err
+	}
+}
+
 // listCommand shows what there is, as tables.
 func listCommand(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	f := flags("sessions list", stderr)
-	path := f.String("config", "", "config file (default: config.toml, if there is one)")
+	config := dataFlags(f)
 	found, err := parse(f, args, "[KEY]")
 	if err != nil {
 		return err
 	}
-	cfg, _, err := loadConfig(findConfig(*path), os.Getenv)
+	cfg, err := config()
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ func (c *Config) recordings() *recording.Folder {
 // exportCommand writes a turn, or all turns of a session, to a file or to standard output.
 func exportCommand(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
 	f := flags("sessions export", stderr)
-	path := f.String("config", "", "config file (default: config.toml, if there is one)")
+	config := dataFlags(f)
 	session := f.Int("session", 0, "export all turns of this session, as numbered by \"talaria sessions list KEY\"")
 	turn := f.String("turn", "", "export this turn (default: the last one)")
 	output := f.String("o", "", "file to write (default: standard output)")
@@ -33,7 +33,7 @@ func exportCommand(ctx context.Context, args []string, stdout, stderr io.Writer)
 	if err != nil {
 		return err
 	}
-	cfg, _, err := loadConfig(findConfig(*path), os.Getenv)
+	cfg, err := config()
 	if err != nil {
 		return err
 	}

@@ -31,6 +31,8 @@ type Folder struct {
 	Program string
 
 	making sync.Mutex // of files and folders, against sweeping them away
+	swept  bool       // once at least
+	fresh  int64      // bytes that came since
 }
 
 // Begin records a turn that the loop is about to take up. What it returns is to be run instead, and told how it came out.
@@ -41,8 +43,21 @@ func (f *Folder) Begin(ctx context.Context, setup loop.Setup, work loop.Turn) (l
 		return work, nil, fmt.Errorf("begin a recording: %w", err)
 	}
 	work, r := Record(ctx, file, int(min(perTurn, f.Max)), f.Program, setup, work)
-	return work, func(o loop.Outcome) error { return errors.Join(r.End(o), file.Close()) }, nil
+	return work, func(o loop.Outcome) error { return errors.Join(r.End(o), f.close(file)) }, nil
 }
+
+// close closes a recording and counts it.
+func (f *Folder) close(file *os.File) error {
+	f.making.Lock()
+	defer f.making.Unlock()
+	if info, err := file.Stat(); err == nil {
+		f.fresh += info.Size()
+	}
+	return file.Close()
+}
+
+// slack is how many bytes may come between two looks at the whole folder.
+func (f *Folder) slack() int64 { return f.Max / 16 }
 
 // create opens a recording to be written, behind what it holds already, when there is room for it.
 func (f *Folder) create(path string) (*os.File, error) {
@@ -51,8 +66,10 @@ func (f *Folder) create(path string) (*os.File, error) {
 	if err := os.MkdirAll(f.Path, 0o700); err != nil {
 		return nil, err
 	}
-	if err := f.sweep(); err != nil {
-		return nil, err
+	if !f.swept || f.fresh > f.slack() {
+		if err := f.sweep(); err != nil {
+			return nil, err
+		}
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
@@ -86,7 +103,8 @@ func (f *Folder) file(key sessions.Key, turn string) string {
 	return filepath.Join(f.folder(key), name+".jsonl")
 }
 
-// sweep removes the oldest recordings until the rest is within the bound.
+// sweep removes the oldest recordings until the rest is within the bound, and leaves room for those that come before the
+// next time.
 func (f *Folder) sweep() error {
 	type old struct {
 		path string
@@ -111,7 +129,7 @@ func (f *Folder) sweep() error {
 	})
 	slices.SortFunc(all, func(a, b old) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.path, b.path)) })
 	for _, o := range all {
-		if err != nil || total <= f.Max {
+		if err != nil || total <= f.Max-f.slack() {
 			break
 		}
 		if err = os.Remove(o.path); err == nil {
@@ -119,5 +137,6 @@ func (f *Folder) sweep() error {
 			_ = os.Remove(filepath.Dir(o.path)) // does nothing to one that holds others
 		}
 	}
+	f.swept, f.fresh = err == nil, 0
 	return err
 }

@@ -159,15 +159,25 @@ func (r *Recorder) request(lane, model string, req loop.Request) int {
 	if declared := string(req.Tools); !first || declared != string(before.Tools) {
 		out.Tools = &declared
 	}
-	for out.Keep < min(len(req.Messages), len(before.Messages)) && same(req.Messages[out.Keep], before.Messages[out.Keep]) {
-		out.Keep++
-	}
+	out.Keep = common(req.Messages, before.Messages)
 	out.Messages = req.Messages[out.Keep:]
 	r.write(line{Kind: kindRequest, Lane: lane, N: n, Request: &out})
 	return n
 }
 
-// same tells whether two messages are the same. It is quick where they share their text.
+// common returns how many messages two ledgers begin with that are the same. Ledgers only ever grow at their end, so if
+// they are in one place nothing has to be compared: the cost of a round does not grow with the history.
+func common(a, b []sessions.Message) (n int) {
+	most := min(len(a), len(b))
+	if most > 0 && &a[0] == &b[0] {
+		return most
+	}
+	for n < most && same(a[n], b[n]) {
+		n++
+	}
+	return n
+}
+
 func same(a, b sessions.Message) bool {
 	if a.Role != b.Role || a.Text != b.Text || a.ToolCallID != b.ToolCallID || len(a.ToolCalls) != len(b.ToolCalls) ||
 		len(a.Reasoning) != len(b.Reasoning) {
