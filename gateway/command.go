@@ -27,6 +27,8 @@ func commands() []command {
 		{"stop", "Stop what I am doing.", "", (*conversation).cmdStop},
 		{"approvals", "Show what you have allowed for longer than once, or take it back.", "action", (*conversation).cmdApprovals},
 		{"compress", "Summarise our conversation now; name what matters most behind the command.", "focus", (*conversation).cmdCompress},
+		{"diff", "Show what I changed in the files in my last turn, or in the last N.", "number", (*conversation).cmdDiff},
+		{"rollback", "Take back what I changed in the files in my last turn, or in the last N.", "number", (*conversation).cmdRollback},
 		{"status", "Show what I am doing and how full my memory is.", "", (*conversation).cmdStatus},
 		{"tools", "Show what I can use, and what is missing.", "", (*conversation).cmdTools},
 		{"memory", "Show what I have noted about you.", "", (*conversation).cmdMemory},

@@ -34,6 +34,7 @@ import (
 	"github.com/talaria-agent/talaria/platforms/telegram"
 	"github.com/talaria-agent/talaria/sessions"
 	"github.com/talaria-agent/talaria/tools"
+	"github.com/talaria-agent/talaria/tools/checkpoint"
 	"github.com/talaria-agent/talaria/tools/files"
 	"github.com/talaria-agent/talaria/tools/terminal"
 )
@@ -307,9 +308,11 @@ func (r *rig) start() {
 		runner.Policy = tools.AskByRisk(r.ask)
 	}
 	r.mortal = &mortal{Store: r.store}
+	copies := checkpoint.New(checkpoint.Options{Folder: r.cfg.WorkRoot + "-copies", Keep: 20, Skip: []string{loop.ResultsFolder}, Log: log})
+	runner.Hooks = append(runner.Hooks, copies)
 	g, err := gateway.New(r.cfg, gateway.Parts{
 		Store: r.mortal, Adapters: []platforms.Adapter{adapter}, Tools: r.tools, Missing: r.missing, Notes: r.notebook, Log: log, Recorder: r.recordings, Compressor: before, Runner: runner,
-		Observe: r.counts.observe,
+		Observe: r.counts.observe, Checkpoints: copies,
 	})
 	if err != nil {
 		r.t.Fatal(err)

@@ -2,6 +2,8 @@ package gateway_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -39,6 +41,8 @@ const patience = 3 * time.Minute
 //	lag DURATION             Slack shows new messages to look-ups only so much later
 //	duplicate N              the next N events come twice
 //	prompt: TEXT             the system prompt of the last model call contains it; noprompt: it does not
+//	file NAME: TEXT          the only work folder holds this file with this one line; "gone" = it does not
+//	write NAME: TEXT         somebody writes that file
 //	stop, start              the same in two steps
 //	forget                   Slack gives up delivering what it has not delivered yet
 //	crash                    the gateway ends without writing anything down any more, and starts again
@@ -119,6 +123,8 @@ func (r *rig) step(line string) error {
 			return fmt.Errorf("the model was called %d times", r.model.calls)
 		}
 		return nil
+	case "file", "write":
+		return r.file(words[0], arg(1), text)
 	case "fault":
 		return r.fault(arg(1), arg(2), words[min(3, len(words)):])
 	case "stop":
@@ -300,6 +306,28 @@ func (r *rig) count(place, want string) error {
 	return nil
 }
 
+// file looks at a file of the one work folder that there is, or writes it.
+func (r *rig) file(verb, name, text string) error {
+	folders, err := os.ReadDir(r.cfg.WorkRoot)
+	if err != nil || len(folders) != 1 {
+		return fmt.Errorf("%d work folders, error %v", len(folders), err)
+	}
+	path := filepath.Join(r.cfg.WorkRoot, folders[0].Name(), name)
+	if verb == "write" {
+		return os.WriteFile(path, []byte(text+"\n"), 0o600)
+	}
+	content, err := os.ReadFile(path)
+	switch {
+	case os.IsNotExist(err) && text == "gone":
+		return nil
+	case err != nil:
+		return err
+	case string(content) != text+"\n":
+		return fmt.Errorf("it holds %q", content)
+	}
+	return nil
+}
+
 func (r *rig) fault(call, kind string, more []string) error {
 	f := sim.Fault{Method: r.world.send}
 	switch call {
@@ -355,4 +383,4 @@ func (r *rig) fault(call, kind string, more []string) error {
 	return nil
 }
 
-var commandLine = regexp.MustCompile(`^/(new|stop|compress|status|memory|help|undo|retry|branch|sessions|resume|title|reload)( |$)`)
+var commandLine = regexp.MustCompile(`^/(new|stop|compress|status|memory|help|undo|retry|branch|sessions|resume|title|reload|diff|rollback)( |$)`)

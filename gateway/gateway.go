@@ -76,6 +76,8 @@ type Parts struct {
 	Missing    []tools.Missing // what /tools says of tools that the config wants and that are not there
 	Notes      Notebook        // nil = nothing is noted about anybody
 	Recorder   Recorder        // nil = turns are not recorded
+	// Checkpoints keeps copies of work folders; it must be one of the runner's hooks, too. nil = none are kept.
+	Checkpoints Checkpoints
 	// Observe is told what happens, for counting. It must not block, and is called from any goroutine; nil = nobody.
 	Observe func(Event)
 	Log     *slog.Logger

@@ -216,9 +216,12 @@ func (t *turn) items() []sessions.ItemID {
 	return ids
 }
 
-// text is what the model gets to read: the messages.
+// text is what the model gets to read: what happened since the last turn, and the messages.
 func (t *turn) text() string {
 	var parts []string
+	for _, aside := range t.log.snapshot().Asides {
+		parts = append(parts, aside.Text)
+	}
 	for _, in := range t.inputs {
 		parts = append(parts, in.changed()+said(in.Message))
 	}

@@ -12,10 +12,12 @@ import (
 	"github.com/talaria-agent/talaria/tools"
 )
 
+// ResultsFolder is the folder, in the work folder, for the whole of what was too long to be shown.
+const ResultsFolder = "results"
+
 const (
 	maxResultBytes = 50_000 // of a result as the model sees it, for results of few but very long lines
 	shortJSON      = 160    // bytes of a line of JSON that is left as it is
-	resultsFolder  = "results"
 	emptyResult    = "(The tool ran and returned nothing.)"
 	emptyFailure   = "(The tool failed and did not say why.)"
 )
@@ -136,10 +138,10 @@ func keep(scope tools.Scope, text string) (string, error) {
 		return "", fmt.Errorf("open work folder: %w", err)
 	}
 	defer root.Close()
-	if err := root.MkdirAll(resultsFolder, 0o700); err != nil {
+	if err := root.MkdirAll(ResultsFolder, 0o700); err != nil {
 		return "", fmt.Errorf("make results folder: %w", err)
 	}
-	file := path.Join(resultsFolder, fileName(scope.Turn)+"-"+fileName(scope.CallID)+".txt")
+	file := path.Join(ResultsFolder, fileName(scope.Turn)+"-"+fileName(scope.CallID)+".txt")
 	if err := root.WriteFile(file, []byte(text), 0o600); err != nil {
 		return "", fmt.Errorf("keep result: %w", err)
 	}

@@ -31,6 +31,7 @@ type Checkpoint struct {
 
 	Settings    []SettingChanged `json:"settings,omitempty"`
 	Undelivered *DeliveryFailed  `json:"undelivered,omitempty"`
+	Asides      []Aside          `json:"asides,omitempty"`
 }
 
 // Checkpoint returns what has to be carried so that folding can begin with this state.
@@ -38,7 +39,7 @@ func (s *Session) Checkpoint() Checkpoint {
 	return Checkpoint{
 		Messages: s.Messages, Prompt: s.Prompt, Turn: s.Turn, Segment: s.ID, Started: s.Started, Count: s.Compactions,
 		Ineffective: s.Ineffective, Todos: s.Todos, Notes: s.Notes, Approvals: s.Approvals, Exchanges: s.Exchanges,
-		Settings: s.Settings, Undelivered: s.Undelivered,
+		Settings: s.Settings, Undelivered: s.Undelivered, Asides: s.Asides,
 	}
 }
 
@@ -48,7 +49,7 @@ func (s *Session) restore(c Checkpoint, at Revision) {
 	s.Messages = slices.Clone(c.Messages)
 	s.Prompt = c.Prompt
 	s.Todos, s.Notes, s.Approvals, s.Exchanges = c.Todos, c.Notes, c.Approvals, c.Exchanges
-	s.Settings, s.Undelivered = c.Settings, c.Undelivered
+	s.Settings, s.Undelivered, s.Asides = c.Settings, c.Undelivered, c.Asides
 	s.Answered = nil
 	s.Measured, s.MeasuredTo = 0, 0
 	s.Compactions, s.Ineffective, s.Unjudged = c.Count, c.Ineffective, 0

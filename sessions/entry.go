@@ -200,6 +200,8 @@ func decodeEntry(j entryJSON) (Entry, error) {
 		return decodeAs[SettingChanged](j)
 	case "delivery_failed":
 		return decodeAs[DeliveryFailed](j)
+	case "aside":
+		return decodeAs[Aside](j)
 	}
 	return nil, fmt.Errorf("decode entry: unknown kind %q (written by a newer version?)", j.Kind)
 }

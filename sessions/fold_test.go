@@ -84,7 +84,7 @@ func (w *writer) put() {
 
 // entry adds one thing that may happen now.
 func (w *writer) entry() {
-	choices := []func(){w.prompt, w.notes, w.approved, w.revoked, w.setting, w.undelivered}
+	choices := []func(){w.prompt, w.notes, w.approved, w.revoked, w.setting, w.undelivered, w.aside}
 	switch {
 	case w.turn == "":
 		choices = append(choices, w.begin, w.begin, w.reset, w.compact, w.takeBack, w.branch, w.resumeSession, w.titled)
@@ -181,6 +181,8 @@ func (w *writer) setting() {
 func (w *writer) undelivered() {
 	w.add(DeliveryFailed{Row: "r", Reason: fmt.Sprint(len(w.records)), At: noon})
 }
+
+func (w *writer) aside() { w.add(Aside{Text: fmt.Sprint(len(w.records))}) }
 
 // reset keeps what was allowed for good and what was set, as the program that writes resets does.
 func (w *writer) reset() {

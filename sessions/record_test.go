@@ -31,7 +31,7 @@ func everyEntry() []Entry {
 	checkpoint := Checkpoint{
 		Messages: []Message{user, assistant}, Prompt: &prompt, Turn: &turn, Segment: "k@1", Started: at,
 		Count: 2, Ineffective: 1, Todos: todos, Notes: []NotesChanged{notes}, Approvals: []Approved{approved},
-		Settings: []SettingChanged{setting}, Undelivered: &failed,
+		Settings: []SettingChanged{setting}, Undelivered: &failed, Asides: []Aside{{Text: "by <hand>"}},
 		Exchanges: []Exchange{{Point: Point{From: 1, To: 2}, Turn: "t0", Requester: "U1"}},
 	}
 	return []Entry{
@@ -50,6 +50,7 @@ func everyEntry() []Entry {
 		Titled{Title: "plans", By: "U1", At: at},
 		Reset{By: "U1", At: at, Approvals: []Approved{approved}, Settings: []SettingChanged{setting}},
 		setting, failed,
+		Aside{Text: "by <hand>"},
 		TurnParked{Turn: "t1", At: at},
 		Steered{Turn: "t1", Inputs: []ItemID{"i3"}, Message: user},
 		approved,
@@ -101,7 +102,7 @@ func TestEntriesAreComplete(t *testing.T) {
 		}
 	}
 	want := []string{
-		"approved", "assistant_message", "bubble_shown", "compaction", "delegated", "delivery_failed", "notes_changed", "prompt_built", "reset", "revoked",
+		"approved", "aside", "assistant_message", "bubble_shown", "compaction", "delegated", "delivery_failed", "notes_changed", "prompt_built", "reset", "revoked",
 		"rewound", "setting_changed", "steered", "titled", "todo_changed", "tool_result", "turn_ended", "turn_parked", "turn_resumed", "turn_started", "user_message",
 	}
 	for _, k := range want { // permanent names: they stand in files

@@ -32,6 +32,7 @@ type Session struct {
 	Measured   int
 	MeasuredTo int
 
+	Asides      []Aside         // what the next turn has to say first
 	Undelivered *DeliveryFailed // the last answer of this segment that did not reach its chat, nil if all did
 
 	Compactions int   // of this segment
@@ -157,7 +158,9 @@ func (s *Session) apply(e Entry, r Record) error {
 		s.Messages = append(s.Messages, e.Message)
 		return s.inTurn(e.Turn, func(t *Turn) { t.Inputs = append(slices.Clip(t.Inputs), e.Inputs...) })
 	case UserMessage:
-		s.Messages = append(s.Messages, e.Message)
+		s.Messages, s.Asides = append(s.Messages, e.Message), nil
+	case Aside:
+		s.Asides = append(slices.Clip(s.Asides), e)
 	case AssistantMessage:
 		return s.assistant(e)
 	case ToolResult:

@@ -128,12 +128,13 @@ type ContextConfig struct {
 
 // ToolsConfig says what the model can do.
 type ToolsConfig struct {
-	Toolsets  []string `toml:"toolsets"`
-	Approval  string   `toml:"approval"`
-	Deny      []string `toml:"deny"`
-	Sandbox   string   `toml:"sandbox"`
-	Network   bool     `toml:"network"`
-	Workspace string   `toml:"workspace"`
+	Toolsets    []string `toml:"toolsets"`
+	Approval    string   `toml:"approval"`
+	Deny        []string `toml:"deny"`
+	Sandbox     string   `toml:"sandbox"`
+	Network     bool     `toml:"network"`
+	Workspace   string   `toml:"workspace"`
+	Checkpoints int      `toml:"checkpoints"`
 }
 
 // HookConfig names a program of the operator's that looks at tool calls.
@@ -194,7 +195,7 @@ func defaultConfig() Config {
 			ToolResultHead: limits.ResultHead, ToolResultTail: limits.ResultTail,
 			PreflightAt: 0.5, SummarizeAt: 0.7, MaxMessages: 400,
 		},
-		Tools:      ToolsConfig{Toolsets: toolsetNames(true), Approval: "ask", Sandbox: terminal.Auto},
+		Tools:      ToolsConfig{Toolsets: toolsetNames(true), Approval: "ask", Checkpoints: 20, Sandbox: terminal.Auto},
 		Memory:     MemoryConfig{Limit: agenttools.DefaultMemoryLimit, UserLimit: agenttools.DefaultUserLimit},
 		Delegation: DelegationConfig{MaxIterations: 50, MaxParallel: 4},
 		Progress:   ProgressConfig{Mode: gateway.ProgressAll, EditInterval: 1500 * time.Millisecond},
@@ -268,10 +269,11 @@ func (c *Config) access() gateway.Access {
 }
 
 // The folders inside the data folder.
-func (c *Config) state() string    { return filepath.Join(c.DataDir, "state") }
-func (c *Config) database() string { return filepath.Join(c.state(), "talaria.db") }
-func (c *Config) work() string     { return filepath.Join(c.DataDir, "work") }
-func (c *Config) notes() string    { return filepath.Join(c.DataDir, "memory") }
+func (c *Config) state() string       { return filepath.Join(c.DataDir, "state") }
+func (c *Config) database() string    { return filepath.Join(c.state(), "talaria.db") }
+func (c *Config) checkpoints() string { return filepath.Join(c.DataDir, "state", "checkpoints") }
+func (c *Config) work() string        { return filepath.Join(c.DataDir, "work") }
+func (c *Config) notes() string       { return filepath.Join(c.DataDir, "memory") }
 
 // findConfig returns the config file to read: the one that was named, or config.toml if there is one here.
 func findConfig(named string) string {

@@ -108,6 +108,7 @@ func validate(cfg *Config) []string {
 	for i, h := range cfg.Hooks {
 		validateHook(c, fmt.Sprintf("hooks[%d]", i), h)
 	}
+	c.between("tools.checkpoints", cfg.Tools.Checkpoints, 0, 1000)
 	c.between("memory.limit", cfg.Memory.Limit, 100, 100_000)
 	c.between("memory.user_limit", cfg.Memory.UserLimit, 100, 100_000)
 	c.between("delegation.max_iterations", cfg.Delegation.MaxIterations, 1, 10_000)

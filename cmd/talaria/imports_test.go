@@ -64,6 +64,8 @@ var owners = map[string][]string{
 	"github.com/google/jsonschema-go":                    {"tools", "loop", "loop/recording"},
 	"github.com/rivo/uniseg":                             {"platforms/markup"},
 	"mvdan.cc/sh/v3":                                     {"tools/shellpolicy"},
+	"github.com/rogpeppe/go-internal":                    {"tools/checkpoint"},
+	"golang.org/x/text":                                  {"tools/files"},
 	"github.com/landlock-lsm/go-landlock":                {"tools/terminal"},
 }
 

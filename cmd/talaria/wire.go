@@ -123,6 +123,9 @@ func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter,
 	if figures != nil {
 		parts.Observe = figures.Observe
 	}
+	if store := wireCheckpoints(&cfg, log); store != nil { // behind the operator's hooks, which may refuse the call
+		parts.Checkpoints, parts.Runner.Hooks = store, append(parts.Runner.Hooks, store)
+	}
 	g, err := gateway.New(gateway.Config{
 		Access: cfg.access(), Workers: cfg.Gateway.Workers, Busy: cfg.Gateway.Busy, Debounce: cfg.Gateway.Debounce, CatchUp: cfg.Gateway.CatchUp,
 		Window: cfg.Model.Window, MaxOutput: cfg.Model.MaxOutput, CompressAt: cfg.Gateway.CompressAt,

@@ -11,8 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/talaria-agent/talaria/loop"
 	"github.com/talaria-agent/talaria/loop/agenttools"
 	"github.com/talaria-agent/talaria/tools"
+	"github.com/talaria-agent/talaria/tools/checkpoint"
 	"github.com/talaria-agent/talaria/tools/files"
 	"github.com/talaria-agent/talaria/tools/hooks"
 	"github.com/talaria-agent/talaria/tools/terminal"
@@ -187,4 +189,14 @@ func wireHooks(all []HookConfig) []tools.Hook {
 		made = append(made, hooks.Command(h))
 	}
 	return made
+}
+
+// wireCheckpoints makes the store of copies of work folders, nil if none are to be kept.
+func wireCheckpoints(cfg *Config, log *slog.Logger) *checkpoint.Store {
+	if cfg.Tools.Checkpoints == 0 {
+		return nil
+	}
+	return checkpoint.New(checkpoint.Options{
+		Folder: cfg.checkpoints(), Keep: cfg.Tools.Checkpoints, Skip: []string{loop.ResultsFolder}, Log: log,
+	})
 }
