@@ -28,7 +28,7 @@ type watched struct {
 func (w watched) Call(ctx context.Context, req Request, onText func(string)) (Reply, error) {
 	began := time.Now()
 	reply, err := w.Model.Call(ctx, req, onText)
-	c := Called{Model: w.Name(), Took: time.Since(began), Usage: reply.Usage, Cost: w.profile.Cost(reply.Usage)}
+	c := Called{Model: w.Name(), Took: time.Since(began), Usage: reply.Usage, Cost: costOf(reply.Usage, w.profile).usd}
 	switch {
 	case err != nil && ctx.Err() != nil && !errors.Is(context.Cause(ctx), errSlow):
 		c.Class = CallCancelled

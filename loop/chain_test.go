@@ -245,3 +245,25 @@ func roles(messages []sessions.Message) []sessions.Role {
 	}
 	return all
 }
+
+// TestSmallerFallback: a history that fits into the main model but not into its fallback is made smaller before that one
+// is asked, and the fallback is not asked for more than it can write.
+func TestSmallerFallback(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := talk(t, 30, 1000)
+		j.open("t1", "go")
+		before := loop.ContextTokens(j.Session())
+		main := model("main", modeltest.Fail(loop.ModelQuota, 0))
+		small := model("small", modeltest.Text("done"))
+		chain := loop.NewChain(loop.Link{Model: main}, loop.Link{Model: small, Profile: loop.Profile{Window: before, MaxOutput: 500}})
+		r := &loop.Runner{Limits: loop.Limits{MaxOutput: 1000}, Compressor: loop.NewCompressor(nil, before*10, 0)}
+		out := runOn(t, j, chain, r)
+		if out.Reason != loop.EndAnswered {
+			t.Fatalf("outcome %+v", out)
+		}
+		first, second := main.Requests()[0], small.Requests()[0]
+		if len(second.Messages) >= len(first.Messages) || second.MaxOutput != 500 || first.MaxOutput != 1000 {
+			t.Errorf("asked with %d and then %d messages, for %d and %d tokens", len(first.Messages), len(second.Messages), first.MaxOutput, second.MaxOutput)
+		}
+	})
+}

@@ -76,6 +76,29 @@ func NewCompressor(model Model, window, maxOutput int) *Compressor {
 	return &Compressor{model: model, window: max(window-maxOutput, window/4)}
 }
 
+// within returns a compressor for the window of a model, as far as that is smaller and known; output is what a reply may
+// have.
+func (c *Compressor) within(p Profile, output int) *Compressor {
+	if p.MaxOutput > 0 {
+		output = min(output, p.MaxOutput)
+	}
+	window := max(p.Window-output, p.Window/4)
+	if p.Window <= 0 || window >= c.window {
+		return c
+	}
+	smaller := *c
+	smaller.window = window
+	return &smaller
+}
+
+// compressor returns the compressor for the model that is asked now, nil if the turn has none.
+func (t *turn) compressor() *Compressor {
+	if t.runner.Compressor == nil {
+		return nil
+	}
+	return t.runner.Compressor.within(t.route.profile(), t.limits.MaxOutput)
+}
+
 // fills tells whether a session fills a share of the window.
 func (c *Compressor) fills(s *sessions.Session, share, byDefault float64) bool {
 	if share <= 0 {

@@ -77,6 +77,9 @@ func (t *turn) request() (Request, error) {
 		messages, _ = flatten(messages)
 	}
 	req := Request{Messages: messages, MaxOutput: t.limits.MaxOutput, Hint: callHint(time.Now(), t.ending, t.nudge)}
+	if most := t.route.profile().MaxOutput; most > 0 {
+		req.MaxOutput = min(req.MaxOutput, most)
+	}
 	if s.Prompt != nil {
 		req.System, req.Tools = s.Prompt.System, s.Prompt.Tools
 	}

@@ -36,7 +36,7 @@ func (m *meter) count(u sessions.Usage, by Profile) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.spent = m.spent.Add(sessions.Spent{Tokens: u.Input + u.Output, Usage: u})
-	m.cost += by.Cost(u)
+	m.cost += costOf(u, by).usd
 }
 
 // read returns what was counted so far.

@@ -13,9 +13,22 @@ import (
 //go:embed profiles.json
 var profilesJSON []byte
 
-// Profile is what must be known about a model. Zero values mean: not known, or no difference to other models. The
-// figures of the built-in profiles are those that the makers of the models publish; prices change, so take them as a
-// guide.
+// Reasoning says how a model is told how much to think.
+type Reasoning string
+
+const (
+	// ReasoningEffort: by a word. These models, OpenAI's, have encrypted reasoning to give, and take the output limit of
+	// a chat completion under its newer name only, which most imitators do not know.
+	ReasoningEffort Reasoning = "effort"
+	// ReasoningBudget: by a number of tokens, in the Messages API.
+	ReasoningBudget Reasoning = "budget"
+	// ReasoningAdaptive: by a word, in the Messages API. The model decides about the rest itself.
+	ReasoningAdaptive Reasoning = "adaptive"
+)
+
+// Profile is what must be known about a model. Zero values mean: not known, or no difference to other models. What the
+// built-in profiles say comes from the catalogue github.com/anomalyco/models.dev as it was in 2026; what stands there
+// and could not be confirmed is left out. Prices change, so take them as a guide.
 type Profile struct {
 	Match     string `json:"match"`      // pattern of the model's name, as path.Match has it, in small letters
 	Window    int    `json:"window"`     // tokens that fit into its context, the reply included
@@ -25,7 +38,8 @@ type Profile struct {
 	CachedPrice float64 `json:"cached_price"` // of input from the provider's cache
 	OutputPrice float64 `json:"output_price"`
 
-	ReplayReasoning bool `json:"replay_reasoning"` // it wants its plain reasoning text back within a task
+	Reasoning       Reasoning `json:"reasoning"`        // how it is told how much to think; empty = it is not
+	ReplayReasoning bool      `json:"replay_reasoning"` // it wants its plain reasoning text back within a task
 
 	// Limits for turns that this model runs, in the place of the configured ones.
 	MaxTurns        int `json:"max_turns"`
@@ -42,8 +56,8 @@ func BuiltinProfiles() ([]Profile, error) {
 	return all, nil
 }
 
-// FindProfile returns the profile of a model: the one with the longest pattern that matches its name, from the first
-// list that has one. What a router puts before a slash does not count. The zero profile means that there is none.
+// FindProfile returns the profile of a model: the one with the longest pattern that matches its name, a whole name
+// before a pattern, from the first list that has one. What a router puts before a slash does not count. The zero profile means that there is none.
 func FindProfile(model string, lists ...[]Profile) Profile {
 	full := strings.ToLower(model)
 	short := full[strings.LastIndexByte(full, '/')+1:]
@@ -52,7 +66,7 @@ func FindProfile(model string, lists ...[]Profile) Profile {
 		for _, p := range list {
 			whole, _ := path.Match(p.Match, full)
 			part, _ := path.Match(p.Match, short)
-			if (whole || part) && len(p.Match) > len(best.Match) {
+			if (whole || part) && closeness(p.Match) > closeness(best.Match) {
 				best = p
 			}
 		}
@@ -61,6 +75,15 @@ func FindProfile(model string, lists ...[]Profile) Profile {
 		}
 	}
 	return Profile{}
+}
+
+// closeness ranks patterns that match the same name.
+func closeness(pattern string) int {
+	literal := strings.ReplaceAll(pattern, "*", "")
+	if literal == pattern {
+		return 2*len(pattern) + 1
+	}
+	return 2 * len(literal)
 }
 
 // Apply returns limits with those of the profile in their place.
@@ -76,11 +99,14 @@ func (p Profile) Apply(l Limits) Limits {
 	return l
 }
 
-// Cost returns what a usage costs in US dollars, 0 if the prices are not known.
-func (p Profile) Cost(u sessions.Usage) float64 {
+// Cost returns what a usage costs in US dollars, and whether the prices are known.
+func (p Profile) Cost(u sessions.Usage) (usd float64, known bool) {
+	if p.InputPrice == 0 && p.OutputPrice == 0 {
+		return 0, false
+	}
 	cached := p.CachedPrice
 	if cached == 0 {
 		cached = p.InputPrice
 	}
-	return (float64(u.Input-u.Cached)*p.InputPrice + float64(u.Cached)*cached + float64(u.Output)*p.OutputPrice) / 1e6
+	return (float64(u.Input-u.Cached)*p.InputPrice + float64(u.Cached)*cached + float64(u.Output)*p.OutputPrice) / 1e6, true
 }

@@ -37,7 +37,7 @@ func TestFindProfile(t *testing.T) {
 	}
 	own := []loop.Profile{{Match: "gpt-5-mini", Window: 5}, {Match: "local/*", Window: 6}}
 	for name, want := range map[string]string{
-		"gpt-5": "gpt-5*", "gpt-5-2025-08-07": "gpt-5*", "GPT-5-Nano": "gpt-5-nano*", "openai/gpt-4o-mini": "gpt-4o-mini*",
+		"gpt-5": "gpt-5", "gpt-5-2025-08-07": "gpt-5-20*", "gpt-5.7": "gpt-5*", "GPT-5-Nano": "gpt-5-nano*", "openai/gpt-4o-mini": "gpt-4o-mini*",
 		"gpt-5-mini": "gpt-5-mini", "local/anything": "local/*", "claude-9": "claude-*", "nobody-knows": "", "": "",
 	} {
 		if got := loop.FindProfile(name, own, all); got.Match != want {
@@ -51,7 +51,10 @@ func TestProfileLimitsAndCost(t *testing.T) {
 	if l := p.Apply(loop.DefaultLimits()); l.MaxTurns != 5 || l.RepeatThreshold != 2 || l.MaxTokens != loop.DefaultLimits().MaxTokens {
 		t.Errorf("limits: %+v", l)
 	}
-	if cost := p.Cost(sessions.Usage{Input: 1_000_000, Cached: 500_000, Output: 250_000}); cost != 1+0.5+2 {
-		t.Errorf("cost: %v", cost)
+	if cost, known := p.Cost(sessions.Usage{Input: 1_000_000, Cached: 500_000, Output: 250_000}); cost != 1+0.5+2 || !known {
+		t.Errorf("cost: %v, %v", cost, known)
+	}
+	if cost, known := (loop.Profile{}).Cost(sessions.Usage{Input: 1}); cost != 0 || known {
+		t.Errorf("cost without a price: %v, %v", cost, known)
 	}
 }

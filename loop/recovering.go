@@ -78,8 +78,8 @@ func (t *turn) fallBack(err error) bool {
 	if !t.route.next(err) {
 		return false
 	}
-	t.tries, t.empties = 0, 0
-	if t.flattened == flatForCall { // it did not help, so the next one gets the history as it is
+	t.tries, t.empties, t.tidied, t.incompressible = 0, 0, 0, false // its window may be another
+	if t.flattened == flatForCall {                                 // it did not help, so the next one gets the history as it is
 		t.flattened = asItIs
 	}
 	t.log.Warn("model given up", "class", class, "from", from, "to", t.route.name(), "err", err)
@@ -119,7 +119,7 @@ func (t *turn) shorten(ctx context.Context) signal {
 	if t.runner.Compressor == nil {
 		return t.giveUp(EndModelFailed, t.err)
 	}
-	c, err := t.runner.Compressor.shorten(ctx, t.Journal.Session(), t.aim())
+	c, err := t.compressor().shorten(ctx, t.Journal.Session(), t.aim())
 	if on := halted(ctx); on != "" {
 		return on
 	}

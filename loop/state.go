@@ -3,7 +3,6 @@ package loop
 import (
 	"context"
 	"log/slog"
-	"math"
 	"time"
 
 	"github.com/talaria-agent/talaria/sessions"
@@ -41,7 +40,7 @@ func (t *turn) commitResults(ctx context.Context, results []finished) error {
 	}
 	for _, f := range results {
 		t.spend(budget{tokens: f.aside.Tokens})
-		t.cost += f.cost
+		t.cost.usd += f.cost
 	}
 	for _, e := range entries {
 		switch e := e.(type) {
@@ -130,7 +129,7 @@ func (t *turn) finish(ctx context.Context) Outcome {
 		level = slog.LevelWarn
 	}
 	t.log.Log(ctx, level, "turn ended", "reason", t.outcome.Reason, "rounds", t.outcome.Rounds, "calls", t.outcome.Calls,
-		"tokens_in", t.usage.Input, "tokens_out", t.usage.Output, "cost_usd", math.Round(t.cost*1e6)/1e6, "took", t.clock.used(),
+		"tokens_in", t.usage.Input, "tokens_out", t.usage.Output, "cost_usd", t.cost, "took", t.clock.used(),
 		"err", t.outcome.Err)
 	t.emit(Ended{Outcome: t.outcome})
 	return t.outcome

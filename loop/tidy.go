@@ -11,7 +11,7 @@ import (
 // the middle becomes a summary. It happens at most once between two replies, and after a summary not before a provider
 // has measured what became of the prompt. A signal means that the turn cannot go on.
 func (t *turn) tidy(ctx context.Context) signal {
-	c, s := t.runner.Compressor, t.Journal.Session()
+	c, s := t.compressor(), t.Journal.Session()
 	if c == nil || t.ending != "" || s.Turn == nil || len(s.Turn.Open) > 0 || s.Unjudged > 0 || t.tidied == t.budget.rounds+1 {
 		return ""
 	}

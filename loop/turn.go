@@ -34,7 +34,7 @@ type turn struct {
 	budget   budget
 	repeated repetition
 	usage    sessions.Usage
-	cost     float64 // US dollars since the process took the turn up, as far as prices are known
+	cost     cost // since the process took the turn up
 
 	reply          reply          // of the last model call
 	err            error          // of the last model call
@@ -196,7 +196,7 @@ func (t *turn) think(ctx context.Context) signal {
 		return failed
 	}
 	t.usage = t.usage.Add(t.reply.usage)
-	t.cost += t.route.profile().Cost(t.reply.usage)
+	t.cost = t.cost.plus(costOf(t.reply.usage, t.route.profile()))
 	if t.reply.blank() {
 		return saidNone
 	}

@@ -54,6 +54,7 @@ type ModelConfig struct {
 	Name       string `toml:"name"`
 	Window     int    `toml:"window"`
 	MaxOutput  int    `toml:"max_output"`
+	Reasoning  string `toml:"reasoning"`
 }
 
 // PlatformsConfig has the bot accounts. A platform without a token is off.

@@ -17,6 +17,8 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"github.com/talaria-agent/talaria/gateway"
+	"github.com/talaria-agent/talaria/loop"
+	"github.com/talaria-agent/talaria/loop/provider"
 	"github.com/talaria-agent/talaria/tools"
 	"github.com/talaria-agent/talaria/tools/hooks"
 	"github.com/talaria-agent/talaria/tools/terminal"
@@ -65,7 +67,14 @@ func validate(cfg *Config) []string {
 	if cfg.Model.MaxOutput < 0 || cfg.Model.MaxOutput > cfg.Model.Window/2 {
 		c.add("model.max_output", "%d is not between 0 and half of model.window (%d)", cfg.Model.MaxOutput, cfg.Model.Window/2)
 	}
+	c.oneOf("model.reasoning", cfg.Model.Reasoning, "", provider.EffortLow, provider.EffortMedium, provider.EffortHigh)
 	for key, e := range cfg.endpoints() {
+		if e.Window != 0 {
+			c.between(key+".window", e.Window, 4_000, 100_000_000)
+		}
+		if e.MaxOutput < 0 {
+			c.add(key+".max_output", "%d is below 0", e.MaxOutput)
+		}
 		c.oneOf(key+".api", e.mode(), modes...)
 		c.url(key+".base_url", e.BaseURL, "http", "https")
 		if e.Name == "" {
@@ -73,6 +82,7 @@ func validate(cfg *Config) []string {
 		}
 	}
 	for i, p := range cfg.Profiles {
+		c.oneOf(fmt.Sprintf("profiles[%d].reasoning", i), string(p.Reasoning), "", string(loop.ReasoningEffort), string(loop.ReasoningBudget), string(loop.ReasoningAdaptive))
 		if _, err := path.Match(p.Match, ""); err != nil || p.Match == "" {
 			c.add(fmt.Sprintf("profiles[%d].match", i), "%q is not a pattern like \"my-model*\"", p.Match)
 		}
@@ -193,6 +203,9 @@ func warn(cfg *Config) []string {
 	}
 	if cfg.Model.APIKey == "" && cfg.Model.BaseURL == defaultConfig().Model.BaseURL {
 		w = append(w, "no key for the model: set model.api_key, or OPENAI_API_KEY")
+	}
+	if p, err := cfg.profile(cfg.Model.Name); err == nil && cfg.Model.Reasoning != "" && p.Reasoning == "" {
+		w = append(w, "model.reasoning is set, but nothing is known of this model taking it, so it is not sent; a [[profiles]] entry can say how it is told")
 	}
 	if cfg.Tools.Workspace != "" {
 		w = append(w, "tools.workspace is set: all conversations share one folder and see each other's files")

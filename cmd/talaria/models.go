@@ -31,6 +31,8 @@ type EndpointConfig struct {
 	APIKey     string `toml:"api_key"`
 	APIKeyFile string `toml:"api_key_file"`
 	Name       string `toml:"name"`
+	Window     int    `toml:"window"`
+	MaxOutput  int    `toml:"max_output"`
 }
 
 // AuxiliaryConfig has the models for tasks beside the conversation, each a list in the order of preference. An empty list
@@ -43,16 +45,17 @@ type AuxiliaryConfig struct {
 
 // ProfileConfig adds to what is known about models, or corrects it.
 type ProfileConfig struct {
-	Match           string  `toml:"match"`
-	Window          int     `toml:"window"`
-	MaxOutput       int     `toml:"max_output"`
-	InputPrice      float64 `toml:"input_price"`
-	CachedPrice     float64 `toml:"cached_price"`
-	OutputPrice     float64 `toml:"output_price"`
-	ReplayReasoning bool    `toml:"replay_reasoning"`
-	MaxTurns        int     `toml:"max_turns"`
-	MaxTokens       int     `toml:"max_tokens"`
-	RepeatThreshold int     `toml:"repeat_threshold"`
+	Match           string         `toml:"match"`
+	Window          int            `toml:"window"`
+	MaxOutput       int            `toml:"max_output"`
+	InputPrice      float64        `toml:"input_price"`
+	CachedPrice     float64        `toml:"cached_price"`
+	OutputPrice     float64        `toml:"output_price"`
+	Reasoning       loop.Reasoning `toml:"reasoning"`
+	ReplayReasoning bool           `toml:"replay_reasoning"`
+	MaxTurns        int            `toml:"max_turns"`
+	MaxTokens       int            `toml:"max_tokens"`
+	RepeatThreshold int            `toml:"repeat_threshold"`
 }
 
 // apiModes are the ways to talk to a model.
@@ -68,7 +71,10 @@ func (m *ModelConfig) endpoint() EndpointConfig {
 	if m.API == messagesAPI && base == defaultConfig().Model.BaseURL {
 		base = "" // which means the maker's own
 	}
-	return EndpointConfig{API: m.API, BaseURL: base, APIKey: m.APIKey, APIKeyFile: m.APIKeyFile, Name: m.Name}
+	return EndpointConfig{
+		API: m.API, BaseURL: base, APIKey: m.APIKey, APIKeyFile: m.APIKeyFile, Name: m.Name,
+		Window: m.Window, MaxOutput: m.MaxOutput,
+	}
 }
 
 // endpoints returns all models beside the main one, each with the key that it stands under.
@@ -105,6 +111,9 @@ func (c *Config) profile(model string) (loop.Profile, error) {
 	}
 	if mine.MaxOutput == 0 {
 		mine.MaxOutput = known.MaxOutput
+	}
+	if mine.Reasoning == "" {
+		mine.Reasoning = known.Reasoning
 	}
 	if mine.OutputPrice == 0 {
 		mine.InputPrice, mine.CachedPrice, mine.OutputPrice = known.InputPrice, known.CachedPrice, known.OutputPrice
@@ -147,7 +156,7 @@ func wireModels(cfg *Config, observe func(loop.Called)) (models, error) {
 	if cfg.Model.Name == "" {
 		return models{}, errors.New("no model is named: set model.name in config.toml, or TALARIA_MODEL")
 	}
-	links, err := wireLinks(cfg, "model", append([]EndpointConfig{cfg.Model.endpoint()}, cfg.Fallbacks...))
+	links, err := wireLinks(cfg, "model", append([]EndpointConfig{cfg.Model.endpoint()}, cfg.Fallbacks...), cfg.Model.Reasoning)
 	if err != nil {
 		return models{}, err
 	}
@@ -158,7 +167,7 @@ func wireModels(cfg *Config, observe func(loop.Called)) (models, error) {
 			return main
 		}
 		var links []loop.Link
-		links, err = wireLinks(cfg, key, own)
+		links, err = wireLinks(cfg, key, own, "")
 		c := loop.NewChain(append(links, loop.Link{Model: main})...)
 		c.Observe = observe
 		return c
@@ -172,18 +181,25 @@ func wireModels(cfg *Config, observe func(loop.Called)) (models, error) {
 	return m, err
 }
 
-func wireLinks(cfg *Config, key string, endpoints []EndpointConfig) ([]loop.Link, error) {
+// wireLinks makes links; effort is how much their models think, where they can be told.
+func wireLinks(cfg *Config, key string, endpoints []EndpointConfig, effort string) ([]loop.Link, error) {
 	var links []loop.Link
 	for _, e := range endpoints {
 		profile, err := cfg.profile(e.Name)
 		if err != nil {
 			return nil, err
 		}
-		model, err := newModel(e, profile)
+		model, err := newModel(e, profile, effort)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", key, err)
 		}
 		link := loop.Link{Model: model, Profile: profile}
+		if e.Window > 0 {
+			link.Profile.Window = e.Window
+		}
+		if e.MaxOutput > 0 {
+			link.Profile.MaxOutput = e.MaxOutput
+		}
 		if e.APIKeyFile != "" {
 			link.Reload = func(context.Context) (loop.Model, error) {
 				text, err := os.ReadFile(e.APIKeyFile)
@@ -192,7 +208,7 @@ func wireLinks(cfg *Config, key string, endpoints []EndpointConfig) ([]loop.Link
 				}
 				e := e
 				e.APIKey = strings.TrimSpace(string(text))
-				return newModel(e, profile)
+				return newModel(e, profile, effort)
 			}
 		}
 		links = append(links, link)
@@ -200,12 +216,15 @@ func wireLinks(cfg *Config, key string, endpoints []EndpointConfig) ([]loop.Link
 	return links, nil
 }
 
-func newModel(e EndpointConfig, p loop.Profile) (loop.Model, error) {
+func newModel(e EndpointConfig, p loop.Profile, effort string) (loop.Model, error) {
 	connect, ok := apiModes[e.mode()]
 	if !ok {
 		return nil, fmt.Errorf("there is no API mode %q", e.API)
 	}
-	return connect(openai.Config{BaseURL: e.BaseURL, APIKey: e.APIKey, Model: e.Name, ReplayReasoning: p.ReplayReasoning})
+	return connect(openai.Config{
+		BaseURL: e.BaseURL, APIKey: e.APIKey, Model: e.Name, ReplayReasoning: p.ReplayReasoning,
+		Reasoning: p.Reasoning, Effort: effort, MostOutput: p.MaxOutput,
+	})
 }
 
 // mode returns the API mode, chat completions if none is named.

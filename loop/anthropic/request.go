@@ -2,11 +2,11 @@ package anthropic
 
 import (
 	"encoding/json"
-	"strings"
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
 	"github.com/anthropics/anthropic-sdk-go/packages/param"
 
+	"github.com/talaria-agent/talaria/loop"
 	"github.com/talaria-agent/talaria/loop/provider"
 	"github.com/talaria-agent/talaria/sessions"
 )
@@ -115,30 +115,24 @@ func mark(all []sdk.MessageParam) {
 	}
 }
 
-// think asks for thinking, if that is configured. What is thought counts as output, so the limit grows by it.
+// think asks for thinking, if that is configured. What is thought counts as output, so the limit grows by it, as far as
+// the model can write so much.
 func (m messages) think(out *sdk.MessageNewParams, c provider.Conversation) {
+	budget := int64(m.config.Thinking())
+	limit := out.MaxTokens + budget
+	if most := int64(m.config.MostOutput); most > 0 {
+		limit = min(limit, most)
+	}
 	switch {
-	case m.config.Thinking == 0:
-	case !budgeted(m.config.Model):
+	case budget == 0:
+	case m.config.Reasoning == loop.ReasoningAdaptive:
 		out.Thinking.OfAdaptive = &sdk.ThinkingConfigAdaptiveParam{}
-		out.MaxTokens += int64(m.config.Thinking)
-	case thoughtBefore(c.Messages):
-		out.Thinking = sdk.ThinkingConfigParamOfEnabled(int64(m.config.Thinking))
-		out.MaxTokens += int64(m.config.Thinking)
+		out.OutputConfig.Effort = sdk.OutputConfigEffort(m.config.Effort)
+		out.MaxTokens = limit
+	case m.config.Reasoning == loop.ReasoningBudget && thoughtBefore(c.Messages):
+		out.Thinking = sdk.ThinkingConfigParamOfEnabled(min(budget, limit/2))
+		out.MaxTokens = limit
 	}
-}
-
-// budgeted tells which models think within a budget; later ones decide themselves how much, and warn about it.
-func budgeted(model string) bool {
-	for _, family := range []string{
-		"claude-3-7", "claude-sonnet-4-0", "claude-sonnet-4-2", "claude-sonnet-4-5", "claude-haiku-4-5",
-		"claude-opus-4-0", "claude-opus-4-1", "claude-opus-4-2", "claude-opus-4-5",
-	} {
-		if strings.HasPrefix(model, family) {
-			return true
-		}
-	}
-	return false
 }
 
 // thoughtBefore tells whether thinking is allowed: in the middle of a task only if the message that called the tools

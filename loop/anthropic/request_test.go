@@ -128,8 +128,8 @@ func TestPrefixIsStable(t *testing.T) {
 }
 
 func TestThinking(t *testing.T) {
-	thinks := func(model string, req loop.Request) (kind string, limit int) {
-		_, raw := modeltest.Sent(t, newModel(t, Config{Model: model, Thinking: 2000}), req)
+	thinks := func(how loop.Reasoning, most int, req loop.Request) (kind string, limit int) {
+		_, raw := modeltest.Sent(t, newModel(t, Config{Model: "another", Reasoning: how, Effort: provider.EffortLow, MostOutput: most}), req)
 		var body struct {
 			MaxTokens int                   `json:"max_tokens"`
 			Thinking  struct{ Type string } `json:"thinking"`
@@ -139,25 +139,29 @@ func TestThinking(t *testing.T) {
 		}
 		return body.Thinking.Type, body.MaxTokens
 	}
-	const budgeted = "claude-sonnet-4-5"
 	whole := conversation()
 	whole.MaxOutput = 1000
 	open := whole
 	open.Messages = open.Messages[:5] // calls of another model wait for their answer
 	for _, test := range []struct {
-		model string
+		how   loop.Reasoning
+		most  int
 		req   loop.Request
 		kind  string
 		limit int
 	}{
-		{budgeted, whole, "enabled", 3000}, {budgeted, open, "", 1000}, {"claude-opus-5", open, "adaptive", 3000},
+		{loop.ReasoningBudget, 0, whole, "enabled", 3048},
+		{loop.ReasoningBudget, 0, open, "", 1000},
+		{loop.ReasoningAdaptive, 0, open, "adaptive", 3048},
+		{loop.ReasoningBudget, 2100, whole, "enabled", 2100},
+		{"", 0, whole, "", 1000},
 	} {
-		if kind, limit := thinks(test.model, test.req); kind != test.kind || limit != test.limit {
-			t.Errorf("%s: %q, %d", test.model, kind, limit)
+		if kind, limit := thinks(test.how, test.most, test.req); kind != test.kind || limit != test.limit {
+			t.Errorf("%+v, at most %d: %q, %d", test.how, test.most, kind, limit)
 		}
 	}
-	if _, err := New(Config{Model: "m", Thinking: 1000}); err == nil {
-		t.Error("too small a budget is taken")
+	if _, err := New(Config{Model: "m", Effort: "huge"}); err == nil {
+		t.Error("an unknown effort is taken")
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/talaria-agent/talaria/loop"
 )
 
 // chat is the chat completions protocol.
@@ -16,6 +18,13 @@ func (chat) authorized(r *http.Request, key string) bool { return bearer(r, key)
 func (p chat) parse(body []byte) (Request, error) {
 	req, err := Parse(body)
 	if err != nil {
+		return req, err
+	}
+	if req.MaxTokens != nil && p.s.reasoning(req.Model) == loop.ReasoningEffort {
+		return req, refusal(http.StatusBadRequest, "unsupported_parameter",
+			"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.")
+	}
+	if err := p.s.checkEffort(req.Model, "reasoning_effort", req.ReasoningEffort); err != nil {
 		return req, err
 	}
 	return req, p.checkReasoning(req)

@@ -16,8 +16,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/talaria-agent/talaria/loop"
 )
 
 // ModelName is the name under which the demonstration model answers.
@@ -47,6 +50,7 @@ type Server struct {
 	secret  string      // that reasoning is signed with
 	cache   prefixes    // of the protocols that cache by themselves
 	marked  breakpoints // of the one that has to be told
+	known   []loop.Profile
 	mux     *http.ServeMux
 }
 
@@ -62,7 +66,11 @@ func newServer(options Options, answer func(Request) Response) *Server {
 	case options.Delay < 0:
 		options.Delay = 0
 	}
-	s := &Server{options: options, answer: answer, secret: rand.Text(), mux: http.NewServeMux()}
+	known, err := loop.BuiltinProfiles()
+	if err != nil {
+		panic(err) // part of the program
+	}
+	s := &Server{known: known, options: options, answer: answer, secret: rand.Text(), mux: http.NewServeMux()}
 	s.mux.HandleFunc("POST /v1/chat/completions", s.serve(chat{s}))
 	s.mux.HandleFunc("POST /v1/responses", s.serve(responses{s}))
 	s.mux.HandleFunc("POST /v1/messages", s.serve(messages{s}))
@@ -72,6 +80,23 @@ func newServer(options Options, answer func(Request) Response) *Server {
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
+
+// reasoning returns how a model is told how much to think.
+func (s *Server) reasoning(model string) loop.Reasoning {
+	return loop.FindProfile(model, s.known).Reasoning
+}
+
+// checkEffort refuses an effort that a model of OpenAI does not take.
+func (s *Server) checkEffort(model, field, effort string) error {
+	switch {
+	case effort == "":
+	case s.reasoning(model) != loop.ReasoningEffort:
+		return refusal(http.StatusBadRequest, "unsupported_parameter", "Unsupported parameter: '"+field+"' is not supported with this model.")
+	case !slices.Contains([]string{"minimal", "low", "medium", "high"}, effort):
+		return refusal(http.StatusBadRequest, "unsupported_value", "Unsupported value: '"+field+"' does not support '"+effort+"' with this model.")
+	}
+	return nil
+}
 
 // seal signs reasoning, so that the server knows it again. Nobody else's signature is valid.
 func (s *Server) seal(reasoning string) string {

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/talaria-agent/talaria/loop"
 )
 
 // messages is the Messages protocol.
@@ -41,19 +43,22 @@ func (messages) refusal(r *Refusal) object {
 
 // messagesRequest has the fields that the protocol documents and that make sense here.
 type messagesRequest struct {
-	Model         string            `json:"model"`
-	MaxTokens     *int              `json:"max_tokens"`
-	Messages      []messagesMessage `json:"messages"`
-	System        blocks            `json:"system"`
-	Tools         []messagesTool    `json:"tools"`
-	ToolChoice    *messagesChoice   `json:"tool_choice"`
-	Thinking      *messagesThinking `json:"thinking"`
-	Stream        bool              `json:"stream"`
-	Temperature   *float64          `json:"temperature"`
-	TopP          *float64          `json:"top_p"`
-	TopK          *int              `json:"top_k"`
-	StopSequences []string          `json:"stop_sequences"`
-	Metadata      json.RawMessage   `json:"metadata"`
+	Model        string            `json:"model"`
+	MaxTokens    *int              `json:"max_tokens"`
+	Messages     []messagesMessage `json:"messages"`
+	System       blocks            `json:"system"`
+	Tools        []messagesTool    `json:"tools"`
+	ToolChoice   *messagesChoice   `json:"tool_choice"`
+	Thinking     *messagesThinking `json:"thinking"`
+	OutputConfig struct {
+		Effort string `json:"effort"`
+	} `json:"output_config"`
+	Stream        bool            `json:"stream"`
+	Temperature   *float64        `json:"temperature"`
+	TopP          *float64        `json:"top_p"`
+	TopK          *int            `json:"top_k"`
+	StopSequences []string        `json:"stop_sequences"`
+	Metadata      json.RawMessage `json:"metadata"`
 }
 
 type messagesMessage struct {
@@ -208,7 +213,19 @@ func (p messages) check(in messagesRequest) error {
 
 // checkThinking refuses what is wrong with thinking as a whole.
 func (p messages) checkThinking(in messagesRequest) error {
-	if in.Thinking == nil || in.Thinking.Type != "enabled" {
+	how := p.s.reasoning(in.Model)
+	switch {
+	case in.OutputConfig.Effort != "" && how != loop.ReasoningAdaptive:
+		return badRequest("This model does not support the effort parameter.")
+	case !slices.Contains([]string{"", "low", "medium", "high", "xhigh", "max"}, in.OutputConfig.Effort):
+		return badRequest("output_config.effort: Input should be 'low', 'medium', 'high', 'xhigh' or 'max'")
+	case in.Thinking == nil:
+		return nil
+	case in.Thinking.Type == "adaptive" && how != loop.ReasoningAdaptive:
+		return badRequest("adaptive thinking is not supported on this model")
+	case in.Thinking.Type == "enabled" && how != loop.ReasoningBudget:
+		return badRequest("\"thinking.type.enabled\" is not supported for this model.")
+	case in.Thinking.Type != "enabled":
 		return nil
 	}
 	switch {

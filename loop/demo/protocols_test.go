@@ -61,7 +61,7 @@ func responsesBody(items ...string) string {
 }
 
 func messagesBody(all ...string) string {
-	return `{"model":"m","max_tokens":5000,"stream":true,"thinking":{"type":"adaptive"},"tools":[` + inputTool + `],"messages":[` + strings.Join(all, ",") + `]}`
+	return `{"model":"claude-opus-4-6","max_tokens":5000,"stream":true,"thinking":{"type":"adaptive"},"tools":[` + inputTool + `],"messages":[` + strings.Join(all, ",") + `]}`
 }
 
 func TestResponsesEvents(t *testing.T) {
@@ -149,14 +149,19 @@ func TestRefusedByProtocol(t *testing.T) {
 
 		{"messages", messagesBody(asked, used, resulted), ""},
 		{"messages", messagesBody(asked, thinking("SEAL"), resulted), ""},
+		{"responses", `{"model":"m","input":"Hello","reasoning":{"effort":"low"}}`, "not supported with this model"},
+		{"responses", `{"model":"gpt-5","input":"Hello","reasoning":{"effort":"vast"}}`, "does not support 'vast'"},
+		{"messages", `{"model":"m","max_tokens":5000,"messages":[` + asked + `],"thinking":{"type":"adaptive"}}`, "adaptive thinking is not supported"},
+		{"messages", `{"model":"claude-opus-4-7","max_tokens":5000,"messages":[` + asked + `],"thinking":{"type":"enabled","budget_tokens":2000}}`, "is not supported for this model"},
+		{"messages", `{"model":"m","max_tokens":5000,"messages":[` + asked + `],"output_config":{"effort":"low"}}`, "effort parameter"},
 		{"messages", `{"model":"m","messages":[` + asked + `]}`, "max_tokens: Field required"},
 		{"messages", `{"model":"m","max_tokens":0,"messages":[` + asked + `]}`, "greater than or equal to 1"},
 		{"messages", `{"model":"m","max_tokens":1,"messages":[]}`, "must not be empty"},
 		{"messages", `{"model":"m","max_tokens":1,"messages":[` + asked + `],"tool_choice":{"type":"none"}}`, "while providing tools"},
 		{"messages", `{"model":"m","max_tokens":1,"messages":[` + asked + `],"tools":[{"name":"f"}]}`, "input_schema"},
-		{"messages", `{"model":"m","max_tokens":1024,"messages":[` + asked + `],"thinking":{"type":"enabled","budget_tokens":1024}}`, "must be greater"},
-		{"messages", `{"model":"m","max_tokens":1024,"messages":[` + asked + `],"thinking":{"type":"enabled","budget_tokens":24}}`, "1024"},
-		{"messages", strings.Replace(messagesBody(asked, used, resulted), `"adaptive"`, `"enabled","budget_tokens":2000`, 1), "Expected `thinking`"},
+		{"messages", `{"model":"claude-opus-4-5","max_tokens":1024,"messages":[` + asked + `],"thinking":{"type":"enabled","budget_tokens":1024}}`, "must be greater"},
+		{"messages", `{"model":"claude-opus-4-5","max_tokens":1024,"messages":[` + asked + `],"thinking":{"type":"enabled","budget_tokens":24}}`, "1024"},
+		{"messages", strings.NewReplacer(`"adaptive"`, `"enabled","budget_tokens":2000`, "opus-4-6", "opus-4-5").Replace(messagesBody(asked, used, resulted)), "Expected `thinking`"},
 		{"messages", messagesBody(asked, asked), "roles must alternate"},
 		{"messages", messagesBody(asked, used), "no result"},
 		{"messages", messagesBody(asked, used, asked), "must be followed by its result"},

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/talaria-agent/talaria/loop"
 )
 
 // responses is the Responses protocol. It stores nothing, so a request must hold the whole conversation.
@@ -20,17 +22,20 @@ func (p responses) voice(a *answering) voice { return newResponsesVoice(a, p.s.s
 
 // responsesRequest has the fields that the protocol documents and that make sense here.
 type responsesRequest struct {
-	Model              string            `json:"model"`
-	Input              json.RawMessage   `json:"input"`
-	Instructions       string            `json:"instructions"`
-	Tools              []responsesTool   `json:"tools"`
-	ToolChoice         json.RawMessage   `json:"tool_choice"`
-	ParallelToolCalls  *bool             `json:"parallel_tool_calls"`
-	Store              *bool             `json:"store"`
-	Include            []string          `json:"include"`
-	Stream             bool              `json:"stream"`
-	MaxOutputTokens    *int              `json:"max_output_tokens"`
-	Reasoning          json.RawMessage   `json:"reasoning"`
+	Model             string          `json:"model"`
+	Input             json.RawMessage `json:"input"`
+	Instructions      string          `json:"instructions"`
+	Tools             []responsesTool `json:"tools"`
+	ToolChoice        json.RawMessage `json:"tool_choice"`
+	ParallelToolCalls *bool           `json:"parallel_tool_calls"`
+	Store             *bool           `json:"store"`
+	Include           []string        `json:"include"`
+	Stream            bool            `json:"stream"`
+	MaxOutputTokens   *int            `json:"max_output_tokens"`
+	Reasoning         struct {
+		Effort  string `json:"effort"`
+		Summary string `json:"summary"`
+	} `json:"reasoning"`
 	Text               json.RawMessage   `json:"text"`
 	Temperature        *float64          `json:"temperature"`
 	TopP               *float64          `json:"top_p"`
@@ -76,8 +81,11 @@ func (p responses) parse(body []byte) (Request, error) {
 		return Request{}, refusal(http.StatusBadRequest, "previous_response_not_found", "Previous response with id '"+*in.PreviousResponseID+"' not found.")
 	case in.MaxOutputTokens != nil && *in.MaxOutputTokens < 16:
 		return Request{}, refusal(http.StatusBadRequest, "integer_below_min_value", "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16.")
-	case slices.Contains(in.Include, encryptedReasoning) && !reasons(in.Model):
+	case slices.Contains(in.Include, encryptedReasoning) && p.s.reasoning(in.Model) != loop.ReasoningEffort:
 		return Request{}, badRequest("Encrypted content is not supported with this model.")
+	}
+	if err := p.s.checkEffort(in.Model, "reasoning.effort", in.Reasoning.Effort); err != nil {
+		return Request{}, err
 	}
 	req := Request{
 		Model: in.Model, Stream: in.Stream, ToolChoice: in.ToolChoice, MaxTokens: in.MaxOutputTokens,
@@ -104,11 +112,6 @@ func (p responses) parse(body []byte) (Request, error) {
 		req.messages = append(req.messages, raw.Instructions)
 	}
 	return req, p.readInput(in.Input, &req)
-}
-
-// reasons tells which models reason; only those have encrypted reasoning.
-func reasons(model string) bool {
-	return strings.HasPrefix(model, "gpt-5") || strings.HasPrefix(model, "o")
 }
 
 // chatChoice words a choice of tools as chat completions do.

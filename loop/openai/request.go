@@ -2,10 +2,10 @@ package openai
 
 import (
 	"encoding/json"
-	"strings"
 
 	chat "github.com/sashabaranov/go-openai"
 
+	"github.com/talaria-agent/talaria/loop"
 	"github.com/talaria-agent/talaria/loop/provider"
 )
 
@@ -17,8 +17,8 @@ func (m completions) request(c provider.Conversation) chat.ChatCompletionRequest
 		Stream:        true,
 		StreamOptions: &chat.StreamOptions{IncludeUsage: true},
 	}
-	if reasons(m.config.Model) {
-		out.MaxCompletionTokens = c.MaxOutput
+	if m.config.Reasoning == loop.ReasoningEffort {
+		out.MaxCompletionTokens, out.ReasoningEffort = c.MaxOutput, m.config.Effort
 	} else {
 		//lint:ignore SA1019 deprecated at OpenAI, but the only name that most imitators know
 		out.MaxTokens = c.MaxOutput
@@ -32,17 +32,6 @@ func (m completions) request(c provider.Conversation) chat.ChatCompletionRequest
 		out.ToolChoice = "none"
 	}
 	return out
-}
-
-// reasons tells which of OpenAI's models reason. They take the output limit of a chat completion under its newer name
-// only, while most imitators know only the older one, and they alone have encrypted reasoning to give.
-func reasons(model string) bool {
-	for _, family := range []string{"o1", "o3", "o4", "gpt-5", "gpt-6"} {
-		if strings.HasPrefix(model, family) {
-			return true
-		}
-	}
-	return false
 }
 
 // hasList tells whether a body is an object that has a list with something in it under a name.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/talaria-agent/talaria/loop"
 	"github.com/talaria-agent/talaria/loop/modeltest"
+	"github.com/talaria-agent/talaria/loop/provider"
 	"github.com/talaria-agent/talaria/sessions"
 )
 
@@ -34,9 +35,19 @@ func conversation() loop.Request {
 }
 
 // wire returns the request as it would go over the wire.
+// reasoningOf is what the profiles know of a model.
+func reasoningOf(t testing.TB, model string) loop.Reasoning {
+	t.Helper()
+	known, err := loop.BuiltinProfiles()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return loop.FindProfile(model, known).Reasoning
+}
+
 func wire(t *testing.T, model string, req loop.Request) (map[string]any, string) {
 	t.Helper()
-	m, err := New(Config{Model: model})
+	m, err := New(Config{Model: model, Reasoning: reasoningOf(t, model), Effort: provider.EffortLow})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,12 +136,12 @@ func TestToolChoiceAndLimits(t *testing.T) {
 	req := conversation()
 	req.NoTools, req.MaxOutput = true, 100
 	got, _ := wire(t, "m", req)
-	if got["tool_choice"] != "none" || got["tools"] == nil || got["max_tokens"] != 100.0 {
+	if got["tool_choice"] != "none" || got["tools"] == nil || got["max_tokens"] != 100.0 || got["reasoning_effort"] != nil {
 		t.Errorf("tool_choice = %v, max_tokens = %v", got["tool_choice"], got["max_tokens"])
 	}
 	req.Tools = nil
 	got, _ = wire(t, "gpt-5-mini", req)
-	if got["tool_choice"] != nil || got["tools"] != nil || got["max_tokens"] != nil || got["max_completion_tokens"] != 100.0 {
+	if got["tool_choice"] != nil || got["tools"] != nil || got["max_tokens"] != nil || got["max_completion_tokens"] != 100.0 || got["reasoning_effort"] != "low" {
 		t.Errorf("without tools: %v", got)
 	}
 }

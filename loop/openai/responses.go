@@ -7,7 +7,9 @@ import (
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/packages/param"
 	"github.com/openai/openai-go/v3/responses"
+	"github.com/openai/openai-go/v3/shared"
 
+	"github.com/talaria-agent/talaria/loop"
 	"github.com/talaria-agent/talaria/loop/provider"
 	"github.com/talaria-agent/talaria/sessions"
 )
@@ -64,8 +66,9 @@ func (m responsesMode) request(c provider.Conversation) responses.ResponseNewPar
 	if c.System != "" {
 		out.Instructions = param.NewOpt(c.System)
 	}
-	if reasons(m.config.Model) {
+	if m.config.Reasoning == loop.ReasoningEffort {
 		out.Include = []responses.ResponseIncludable{responses.ResponseIncludableReasoningEncryptedContent}
+		out.Reasoning.Effort = shared.ReasoningEffort(m.config.Effort)
 	}
 	if c.MaxOutput > 0 {
 		out.MaxOutputTokens = param.NewOpt(int64(max(c.MaxOutput, minOutput)))

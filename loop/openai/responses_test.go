@@ -38,7 +38,7 @@ func completed(output string) string {
 
 func newResponses(t *testing.T, model string) *provider.Model {
 	t.Helper()
-	m, err := NewResponses(Config{Model: model})
+	m, err := NewResponses(Config{Model: model, Reasoning: reasoningOf(t, model), Effort: provider.EffortLow})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,6 +149,7 @@ func TestResponsesRequest(t *testing.T) {
 	}
 	want := map[string]any{
 		"model": "gpt-5", "stream": true, "store": false, "include": []any{"reasoning.encrypted_content"},
+		"reasoning":    map[string]any{"effort": "low"},
 		"instructions": "You help.", "max_output_tokens": 16.0, "tool_choice": "none",
 		"tools": []any{object("function", "name", "read_file", "description", "Reads.", "strict", false, "parameters", map[string]any{
 			"type": "object", "properties": map[string]any{"b": map[string]any{}, "a": map[string]any{}},

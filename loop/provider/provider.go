@@ -45,9 +45,22 @@ type Config struct {
 	// a task, others refuse it. Reasoning that is signed or encrypted is sent back without it, in every mode.
 	ReplayReasoning bool
 
-	// Thinking is how many tokens a model of the Messages API may think before it answers, 1,024 or more; 0 = none. The
-	// models of the other modes decide that themselves.
-	Thinking int
+	Reasoning  loop.Reasoning // how the model is told how much to think; empty = it is not
+	Effort     string         // how much: EffortLow, EffortMedium or EffortHigh; empty = as it does by itself
+	MostOutput int            // tokens that the model can write, what it thinks included; 0 = not known
+}
+
+// The efforts of Config.
+const (
+	EffortLow    = "low"
+	EffortMedium = "medium"
+	EffortHigh   = "high"
+)
+
+// Thinking returns how many tokens an effort is, for models that are told in tokens, and as what is kept free for the
+// others; 0 if there is none.
+func (c Config) Thinking() int {
+	return map[string]int{EffortLow: 2_048, EffortMedium: 8_192, EffortHigh: 24_576}[c.Effort]
 }
 
 // Mode is one way to talk to a model.
@@ -86,8 +99,8 @@ func New(name string, config Config, mode Mode) (*Model, error) {
 		return nil, errors.New("the model's base URL must look like https://host/v1") // not quoted: it may hold a password
 	case config.Model == "":
 		return nil, errors.New("the model has no name")
-	case config.Thinking != 0 && config.Thinking < 1024:
-		return nil, fmt.Errorf("%d tokens are too few for thinking; the least is 1024", config.Thinking)
+	case config.Effort != "" && config.Thinking() == 0:
+		return nil, fmt.Errorf("%q is no effort that a model can be told", config.Effort)
 	}
 	transport := &http.Transport{
 		DialContext:         dialWithin(config),
