@@ -28,7 +28,7 @@ func buttonData(verb, about string) string { return verb + ":" + about }
 func (g *Gateway) button(ctx context.Context, b *platforms.ButtonPressed) (platforms.Receipt, error) {
 	note := func(text string) (platforms.Receipt, error) { return platforms.Receipt{Note: text}, nil }
 	if d := g.admit(b.Origin); !d.Admitted {
-		g.log.Info("button press refused", "platform", b.Address.Platform, "user", b.Sender.ID, "rule", d.Rule)
+		g.stranger(b.Origin, d)
 		return note("Sorry, these buttons are not for you.")
 	}
 	verb, about, _ := strings.Cut(b.Data, ":")

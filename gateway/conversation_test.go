@@ -253,7 +253,7 @@ func TestMentionAfterTalk(t *testing.T) {
 			id := fmt.Sprint("e", i)
 			chat.deliver(&platforms.Message{Origin: o, Native: id, ID: id, Text: "m1", Mentioned: mentioned, At: time.Now()})
 		}
-		if n := strings.Count(b.log.String(), "not answering"); n != 1 {
+		if n := strings.Count(b.log.String(), "msg=refused"); n != 1 {
 			t.Errorf("it was logged %d times", n)
 		}
 	})

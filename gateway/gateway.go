@@ -136,7 +136,7 @@ func New(cfg Config, parts Parts) (*Gateway, error) {
 	if err != nil {
 		return nil, fmt.Errorf("declare tools: %w", err)
 	}
-	g.declared = declared
+	g.declared, g.live = declared, newDirectory(g)
 	g.runner.Approver, g.runner.Asker = g, g
 	return g, nil
 }
@@ -149,7 +149,6 @@ func (g *Gateway) Run(ctx context.Context) error {
 	delivery, stopDelivery := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopDelivery()
 	g.ctx = conversations
-	g.live = newDirectory(g)
 	g.moves, g.places = &moves{store: g.store}, newPlaces(g.store)
 	g.outbox = newOutbox(delivery, g.store, g.adapters, g.log)
 	g.outbox.observe = g.observe

@@ -134,6 +134,7 @@ func (g *Gateway) counted(item sessions.Item) {
 // acknowledgement.
 func (g *Gateway) nativeCommand(ctx context.Context, c *platforms.CommandInvoked) (platforms.Receipt, error) {
 	if d := g.admit(c.Origin); !d.Admitted {
+		g.stranger(c.Origin, d)
 		return platforms.Receipt{Note: markup.Plain(refusal(c.Sender, c.Address.Platform))}, nil
 	}
 	if c.Kind == platforms.Thread && c.Address.Thread == "" {
@@ -147,20 +148,25 @@ func (g *Gateway) refuse(m *platforms.Message, d Decision) {
 	if m.Kind != platforms.Direct && !m.Mentioned {
 		return
 	}
-	if !g.strangers.first(string(m.Address.Platform) + "/" + m.Sender.ID + "/" + m.Address.Chat) {
+	if !g.stranger(m.Origin, d) || m.Kind != platforms.Direct {
 		return
 	}
-	if m.Kind != platforms.Direct {
-		g.log.Info("not answering", "platform", m.Address.Platform, "chat", m.Address.Chat, "user", m.Sender.ID, "rule", d.Rule)
-		return
-	}
-	g.log.Info("refused a stranger", "platform", m.Address.Platform, "user", m.Sender.ID, "rule", d.Rule)
 	g.beside(func(ctx context.Context) {
 		out := platforms.Outgoing{Text: refusal(m.Sender, m.Address.Platform), Key: m.Native}
 		if _, err := g.adapters[m.Address.Platform].Send(ctx, m.Address, out); err != nil {
 			g.log.Warn("could not tell a stranger", "error", err)
 		}
 	})
+}
+
+// stranger counts somebody who is refused, and logs it unless he was refused there lately. It reports whether he was not.
+func (g *Gateway) stranger(o platforms.Origin, d Decision) bool {
+	g.observe(Stranger{Platform: o.Address.Platform})
+	if !g.strangers.first(string(o.Address.Platform) + "/" + o.Sender.ID + "/" + o.Address.Chat) {
+		return false
+	}
+	g.log.Info("refused", "platform", o.Address.Platform, "chat", o.Address.Chat, "user", o.Sender.ID, "rule", d.Rule)
+	return true
 }
 
 // refusal is what a stranger gets to read: it names what the owner would have to add.

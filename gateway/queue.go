@@ -37,6 +37,7 @@ func (c *conversation) enqueue(ctx context.Context, in *input) {
 	}
 	in.ready = time.Now().Add(c.pause(in.Message))
 	c.queue = append(c.queue, in)
+	c.g.log.Debug("queued", "message", in.item, "conversation", c.key, "waiting", len(c.queue))
 	switch {
 	case c.turn == nil:
 	case c.g.cfg.Busy == Interrupt && c.mayStop(in.Message.Origin) && unworkable([]*input{in}) == "":

@@ -205,7 +205,13 @@ func (t *turn) open() error {
 		entries = append(entries, sessions.BubbleShown{Turn: t.id, MessageID: shown})
 	}
 	entries = append(entries, sessions.UserMessage{Turn: t.id, Message: message})
-	return t.log.append(t.ctx, sessions.Record{Entries: entries})
+	if err := t.log.append(t.ctx, sessions.Record{Entries: entries}); err != nil {
+		return err
+	}
+	for _, in := range t.inputs {
+		t.c.g.log.Debug("taken up", "message", in.item, "conversation", t.c.key, "task", t.id)
+	}
+	return nil
 }
 
 func (t *turn) items() []sessions.ItemID {

@@ -53,6 +53,16 @@ func run(ctx context.Context, args []string, _, stderr io.Writer) error {
 	if cfg.HTTP.Listen != "" {
 		group.Go(func() error { return serveHTTP(ctx, cfg.HTTP.Listen, operatorHandler(adapters, figures)) })
 	}
+	group.Go(func() error {
+		err := supervisorFrom(os.Getenv).supervise(ctx, func(ctx context.Context) error {
+			_, err := g.Gauges(ctx)
+			return err
+		}, func() string { return statusLine(adapters) })
+		if err != nil {
+			log.Warn("systemd could not be told how the program is", "error", err)
+		}
+		return nil
+	})
 	err = errors.Join(group.Wait(), store.Close())
 	log.Info("talaria has stopped")
 	return err
