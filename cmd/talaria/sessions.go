@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -57,7 +58,7 @@ func listCommand(ctx context.Context, args []string, stdout, stderr io.Writer) e
 	}
 	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	if request.Key == "" {
-		fmt.Fprintln(table, "KEY\tSESSIONS\tTURNS\tMESSAGES\tTOKENS\tLAST ACTIVITY\tBEGINS WITH")
+		fmt.Fprintln(table, "KEY\tSESSIONS\tTURNS\tMESSAGES\tTOKENS\tLAST ACTIVITY\tTITLE, OR FIRST WORDS")
 	} else {
 		fmt.Fprintln(table, "SESSION\tTURN\tSTARTED\tENDED BY\tMODEL CALLS\tTOKENS\tBEGINS WITH")
 	}
@@ -80,7 +81,7 @@ func (c conversationSummary) print(w io.Writer, turns bool) {
 	if !turns {
 		last := c.Sessions[len(c.Sessions)-1]
 		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%s\t%s\n", c.Key, len(c.Sessions), c.turns(), c.messages(), c.tokens(),
-			last.Last.Local().Format(timeLayout), last.About)
+			last.Last.Local().Format(timeLayout), cmp.Or(last.Title, last.About))
 		return
 	}
 	for n, s := range c.Sessions {

@@ -26,7 +26,8 @@ type conversationSummary struct {
 // sessionSummary is one session: what lies between two resets.
 type sessionSummary struct {
 	Last     time.Time     `json:"last"` // activity
-	About    string        `json:"about,omitempty"`
+	Title    string        `json:"title,omitempty"`
+	About    string        `json:"about,omitempty"` // how its first message begins
 	Messages int           `json:"messages"`
 	Turns    []turnSummary `json:"turns,omitempty"`
 }
@@ -112,6 +113,8 @@ func (s *sessionSummary) add(e sessions.Entry, redact func(string) string) {
 		turn.Tokens += e.Usage.Input + e.Usage.Output
 	case sessions.ToolResult:
 		s.Messages++
+	case sessions.Titled:
+		s.Title = beginning(redact(e.Title))
 	case sessions.TurnEnded:
 		turn.Reason, turn.Rounds, turn.Tokens = e.Reason, e.Rounds, e.Usage.Input+e.Usage.Output
 	}
