@@ -58,11 +58,11 @@ func newReplayed(p *player, s *sessions.Session, records []sessions.Record) *rep
 }
 
 // byLoop tells whether the loop wrote a record of an open turn, and not those who are beside it: the progress message
-// and the people who give permissions or edit notes.
+// and the people who give permissions, titles or notes.
 func byLoop(r sessions.Record) bool {
 	for _, e := range r.Entries {
 		switch e := e.(type) {
-		case sessions.BubbleShown, sessions.Approved, sessions.Revoked:
+		case sessions.BubbleShown, sessions.Approved, sessions.Revoked, sessions.Titled:
 		case sessions.NotesChanged:
 			return e.Turn != ""
 		default:
