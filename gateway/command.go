@@ -38,6 +38,7 @@ func commands() []command {
 		{"sessions", "List our sessions here.", "", (*conversation).cmdSessions},
 		{"resume", "Go back to an earlier session.", "number", (*conversation).cmdResume},
 		{"title", "Give this session a name.", "title", (*conversation).cmdTitle},
+		{"reload", "Read the context file and my notes again.", "", (*conversation).cmdReload},
 		{"new", "Start a new session: I forget what we talked about.", "", (*conversation).cmdNew},
 	}
 }
@@ -115,7 +116,7 @@ func (c *conversation) cmdStop(ctx context.Context, in *input) {
 	switch {
 	case in.stopped:
 		c.reply(ctx, in, sentences(in.closing, withdrawn(in.withdrawn)))
-	case in.withdrawn > 0:
+	case c.stopFlush() || in.withdrawn > 0:
 		c.reply(ctx, in, sentences("Stopped.", withdrawn(in.withdrawn)))
 	default:
 		c.reply(ctx, in, "I am not doing anything right now.")
@@ -126,8 +127,10 @@ func (c *conversation) cmdNew(ctx context.Context, in *input) {
 	if c.closing(ctx, in) {
 		return
 	}
+	left := c.log.snapshot()
 	c.reply(ctx, in, sentences("New session.", withdrawn(in.withdrawn), "What can I do for you?"),
-		sessions.Reset{By: in.origin().Sender.ID, At: time.Now(), Approvals: c.log.snapshot().Forever()})
+		sessions.Reset{By: in.origin().Sender.ID, At: time.Now(), Approvals: left.Forever(), Settings: left.Settings})
+	c.flushLeft(left, in)
 }
 
 // sentences joins what is not empty.

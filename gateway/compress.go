@@ -39,12 +39,12 @@ func (t *turn) compressNow(focus string) turnEnd {
 	defer stop()
 	s := t.log.snapshot()
 	entries, text := []sessions.Entry(nil), ""
-	compaction, err := g.parts.Compressor.Compress(ctx, s, loop.Aim{Focus: focus, Work: t.workFolder()})
+	compaction, err := g.parts.Compressor.Compress(ctx, s, loop.Aim{Focus: focus, Work: t.workFolder(), Flush: t.flush})
 	switch {
 	case ctx.Err() != nil:
 		return turnEnd{unstarted: t.inputs}
 	case err == nil:
-		entries = append([]sessions.Entry{compaction}, t.prompt(s)...)
+		entries = append([]sessions.Entry{compaction}, t.prompt(t.log.snapshot())...)
 		text = fmt.Sprintf("Done: what I remember of our conversation went from about %d to %d tokens.", compaction.Before, compaction.After)
 		if !compaction.Summary {
 			text += " No model was available to summarise it, so I kept excerpts."

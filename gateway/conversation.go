@@ -22,14 +22,15 @@ type conversation struct {
 	wake chan struct{}
 	mail []any // belongs to the directory
 
-	log     *convLog
-	queue   []*input // messages that wait for a turn
-	after   []*input // commands that wait until the turn has been closed
-	turn    *turn    // the running turn, nil if there is none
-	ended   chan turnEnd
-	known   map[sessions.ItemID]bool // items that came with the log, so that their mail is not taken twice
-	outline *sessions.Outline        // the sessions as far as they were asked for, nil if they were not
-	torn    bool                     // a write failed: log and memory may differ until the log has been read again
+	log      *convLog
+	queue    []*input // messages that wait for a turn
+	after    []*input // commands that wait until the turn has been closed
+	turn     *turn    // the running turn, nil if there is none
+	ended    chan turnEnd
+	known    map[sessions.ItemID]bool // items that came with the log, so that their mail is not taken twice
+	flushing *flushing                // the last time that notes were taken of a session that was left, nil if there was none
+	outline  *sessions.Outline        // the sessions as far as they were asked for, nil if they were not
+	torn     bool                     // a write failed: log and memory may differ until the log has been read again
 }
 
 // unsure is mail: nobody knows whether an update was accepted, so the inbox has to be read again.
@@ -111,7 +112,7 @@ func (c *conversation) patience() time.Duration {
 }
 
 func (c *conversation) idle() bool {
-	return c.turn == nil && len(c.queue) == 0 && len(c.after) == 0
+	return c.turn == nil && len(c.queue) == 0 && len(c.after) == 0 && !c.flushes()
 }
 
 // load takes over the key: the fold of its log, what waits in its inbox, and a turn that an earlier process left open or

@@ -275,12 +275,12 @@ func (t *turn) compress() {
 	}
 	ctx, stop := loop.Unhurried(t.ctx)
 	defer stop()
-	compaction, err := g.parts.Compressor.Compress(ctx, s, loop.Aim{Work: t.workFolder()})
+	compaction, err := g.parts.Compressor.Compress(ctx, s, loop.Aim{Work: t.workFolder(), Flush: t.flush})
 	if err != nil {
 		t.notCompressed(s, before, err)
 		return
 	}
-	if err := t.log.append(ctx, sessions.Record{Entries: append([]sessions.Entry{compaction}, t.prompt(s)...)}); err != nil {
+	if err := t.log.append(ctx, sessions.Record{Entries: append([]sessions.Entry{compaction}, t.prompt(t.log.snapshot())...)}); err != nil {
 		g.log.Error("the compressed history could not be written down", "conversation", t.c.key, "error", err)
 		return
 	}

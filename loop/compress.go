@@ -51,8 +51,9 @@ type Compressor struct {
 
 // Aim says what a compression is for.
 type Aim struct {
-	Focus string // what a person wants to be kept in particular; empty = nothing
-	Work  string // absolute path of the conversation's work folder, for what has to be cut; empty = there is none
+	Focus string                // what a person wants to be kept in particular; empty = nothing
+	Flush func(context.Context) // notes what is about to leave the history; called before a summary is made; nil = nothing is noted
+	Work  string                // absolute path of the conversation's work folder, for what has to be cut; empty = there is none
 
 	tape Tape   // nil = none
 	lane string // of the turn that it happens in
@@ -161,6 +162,9 @@ func (c *Compressor) compress(ctx context.Context, s *sessions.Session, aim Aim,
 	messages, _ := Repair(s.Messages)
 	plan := layOut(messages, c.tailBudget(), c.maxMessages()/2)
 	if size := estimateUnits(plan.middle); size >= minMiddle || len(messages) > c.maxMessages() && len(plan.middle) > 0 {
+		if aim.Flush != nil {
+			aim.Flush(ctx)
+		}
 		text, byModel, err := c.summarise(ctx, plan, aim, size)
 		if err != nil {
 			return sessions.Compaction{}, err

@@ -98,6 +98,11 @@ func (t *turn) commitCompaction(ctx context.Context, c sessions.Compaction) erro
 	return t.Journal.Append(context.WithoutCancel(ctx), c)
 }
 
+// commitNotes writes changes of notes that no call of the turn made.
+func (t *turn) commitNotes(ctx context.Context, entries ...sessions.Entry) error {
+	return t.Journal.Append(context.WithoutCancel(ctx), entries...)
+}
+
 // commitFlattened replaces the ledger by one without tool calls. It is no compression, so it is not judged as one.
 func (t *turn) commitFlattened(ctx context.Context) error {
 	s := t.Journal.Session()

@@ -46,7 +46,23 @@ func (t *turn) tidy(ctx context.Context) signal {
 }
 
 // aim is what a compression within the turn aims at.
-func (t *turn) aim() Aim { return Aim{Work: t.Scope.Work, tape: t.Tape, lane: t.lane} }
+func (t *turn) aim() Aim {
+	return Aim{Work: t.Scope.Work, Flush: t.flush, tape: t.Tape, lane: t.lane}
+}
+
+// flush notes what is about to leave the history. A sub-agent has no notes to take.
+func (t *turn) flush(ctx context.Context) {
+	if t.Scope.Parent != "" {
+		return
+	}
+	err := t.runner.Flush(ctx, Flush{
+		ID: t.ID + ".notes", Session: t.Journal.Session(), Scope: t.Scope, Tools: t.Tools, Keep: t.commitNotes, Log: t.Log,
+		tape: t.Tape, lane: t.lane + "notes/",
+	})
+	if err != nil {
+		t.log.Info("not everything may have been noted", "err", err)
+	}
+}
 
 // Unhurried returns a context that ends as ctx does, but not because a newer message supersedes the turn: a compression
 // that is under way is worth finishing, since the next turn would have to begin it anew. stop frees it.
