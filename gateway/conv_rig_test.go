@@ -185,7 +185,11 @@ func newRig(t *testing.T, p platforms.Name, store sessions.Store, script *txtar.
 	}
 	r.recordings = &recording.Folder{Path: filepath.Join(t.TempDir(), "recordings"), Max: 1 << 30}
 	r.configure(section(script, "config"))
-	all, err := files.New()
+	secrets, err := files.NewSecrets(files.DefaultSecrets())
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := files.New(secrets)
 	if err != nil {
 		t.Fatal(err)
 	}

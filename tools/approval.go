@@ -56,6 +56,9 @@ type Grant string
 // GrantNetwork lets a command use the network.
 const GrantNetwork Grant = "network"
 
+// GrantSecrets lets a call touch files that hold credentials.
+const GrantSecrets Grant = "secrets"
+
 // Judgement is what the policy says about a call.
 type Judgement struct {
 	Verdict Verdict
@@ -74,7 +77,7 @@ type Policy interface {
 	Judge(scope Scope, spec Spec, arguments json.RawMessage) Judgement
 }
 
-// AskByRisk is the policy that lets tools which judge their own calls do so, asks before calls of the listed risks, and
+// AskByRisk is the policy that lets tools judge their own calls as far as they do, asks before calls of the listed risks, and
 // allows all others.
 type AskByRisk []Risk
 
@@ -89,7 +92,9 @@ var reasons = map[Risk]string{
 // Judge implements Policy.
 func (p AskByRisk) Judge(scope Scope, spec Spec, arguments json.RawMessage) Judgement {
 	if spec.Judge != nil {
-		return spec.Judge(scope, arguments)
+		if j := spec.Judge(scope, arguments); j.Verdict != "" {
+			return j
+		}
 	}
 	if !slices.Contains(p, spec.Risk) {
 		return Judgement{Verdict: Allow}

@@ -55,7 +55,7 @@ type Spec struct {
 	Verifies bool
 	// Substitute names the tool to use instead once this one has failed too often in a task; empty = none.
 	Substitute string
-	// Judge says which of its calls need a person's permission, by what they would do; nil = by the risk alone. It is pure.
+	// Judge says which of its calls need a person's permission, by what they would do; nil or no verdict = by the risk alone. It is pure.
 	Judge func(scope Scope, arguments json.RawMessage) Judgement
 	// Preview returns one short line that tells a person what the call is about; nil = the arguments themselves.
 	Preview func(arguments json.RawMessage) string

@@ -15,6 +15,7 @@ import (
 	"github.com/talaria-agent/talaria/loop"
 	"github.com/talaria-agent/talaria/loop/agenttools"
 	"github.com/talaria-agent/talaria/platforms"
+	"github.com/talaria-agent/talaria/tools/files"
 	"github.com/talaria-agent/talaria/tools/hooks"
 	"github.com/talaria-agent/talaria/tools/terminal"
 )
@@ -136,6 +137,7 @@ type ToolsConfig struct {
 	Network     bool     `toml:"network"`
 	Workspace   string   `toml:"workspace"`
 	Checkpoints int      `toml:"checkpoints"`
+	SecretFiles []string `toml:"secret_files"`
 }
 
 // HookConfig names a program of the operator's that looks at tool calls.
@@ -196,7 +198,7 @@ func defaultConfig() Config {
 			ToolResultHead: limits.ResultHead, ToolResultTail: limits.ResultTail,
 			PreflightAt: 0.5, SummarizeAt: 0.7, MaxMessages: 400,
 		},
-		Tools:      ToolsConfig{Toolsets: toolsetNames(true), Approval: "ask", Checkpoints: 20, Sandbox: terminal.Auto},
+		Tools:      ToolsConfig{Toolsets: toolsetNames(true), Approval: "ask", Checkpoints: 20, SecretFiles: files.DefaultSecrets(), Sandbox: terminal.Auto},
 		Memory:     MemoryConfig{Limit: agenttools.DefaultMemoryLimit, UserLimit: agenttools.DefaultUserLimit},
 		Delegation: DelegationConfig{MaxIterations: 50, MaxParallel: 4},
 		Progress:   ProgressConfig{Mode: gateway.ProgressAll, EditInterval: 1500 * time.Millisecond},

@@ -20,6 +20,7 @@ import (
 	"github.com/talaria-agent/talaria/loop"
 	"github.com/talaria-agent/talaria/loop/provider"
 	"github.com/talaria-agent/talaria/tools"
+	"github.com/talaria-agent/talaria/tools/files"
 	"github.com/talaria-agent/talaria/tools/hooks"
 	"github.com/talaria-agent/talaria/tools/terminal"
 )
@@ -117,6 +118,9 @@ func validate(cfg *Config) []string {
 	}
 	for i, h := range cfg.Hooks {
 		validateHook(c, fmt.Sprintf("hooks[%d]", i), h)
+	}
+	if _, err := files.NewSecrets(cfg.Tools.SecretFiles); err != nil {
+		c.add("tools.secret_files", "%v", err)
 	}
 	c.between("tools.checkpoints", cfg.Tools.Checkpoints, 0, 1000)
 	c.between("memory.limit", cfg.Memory.Limit, 100, 100_000)

@@ -123,7 +123,9 @@ func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter,
 	if figures != nil {
 		parts.Observe = figures.Observe
 	}
-	if store := wireCheckpoints(&cfg, log); store != nil { // behind the operator's hooks, which may refuse the call
+	if store, err := wireCheckpoints(&cfg, log); err != nil {
+		return nil, err
+	} else if store != nil { // behind the operator's hooks, which may refuse the call
 		parts.Checkpoints, parts.Runner.Hooks = store, append(parts.Runner.Hooks, store)
 	}
 	g, err := gateway.New(gateway.Config{

@@ -30,7 +30,7 @@ type toolset struct {
 // toolsets lists all of them, in the order in which their tools are declared to the model.
 func toolsets() []toolset {
 	return []toolset{
-		{"files", true, func(*kit) ([]tools.Tool, error) { return files.New() }},
+		{"files", true, (*kit).files},
 		{"terminal", true, (*kit).terminal},
 		{"memory", true, func(k *kit) ([]tools.Tool, error) { return agenttools.NewMemory(k.notes) }},
 		{"todo", true, func(*kit) ([]tools.Tool, error) { return agenttools.NewTodo() }},
@@ -191,12 +191,25 @@ func wireHooks(all []HookConfig) []tools.Hook {
 	return made
 }
 
+// files makes the tools that work on files.
+func (k *kit) files() ([]tools.Tool, error) {
+	secrets, err := files.NewSecrets(k.cfg.Tools.SecretFiles)
+	if err != nil {
+		return nil, err
+	}
+	return files.New(secrets)
+}
+
 // wireCheckpoints makes the store of copies of work folders, nil if none are to be kept.
-func wireCheckpoints(cfg *Config, log *slog.Logger) *checkpoint.Store {
+func wireCheckpoints(cfg *Config, log *slog.Logger) (*checkpoint.Store, error) {
 	if cfg.Tools.Checkpoints == 0 {
-		return nil
+		return nil, nil
+	}
+	secrets, err := files.NewSecrets(cfg.Tools.SecretFiles)
+	if err != nil {
+		return nil, err
 	}
 	return checkpoint.New(checkpoint.Options{
-		Folder: cfg.checkpoints(), Keep: cfg.Tools.Checkpoints, Skip: []string{loop.ResultsFolder}, Log: log,
-	})
+		Folder: cfg.checkpoints(), Keep: cfg.Tools.Checkpoints, Skip: []string{loop.ResultsFolder}, Secret: secrets.Match, Log: log,
+	}), nil
 }

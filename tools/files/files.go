@@ -15,6 +15,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -36,10 +37,12 @@ var (
 )
 
 // New returns the tools of the set: read_file, write_file, patch, search_files.
-func New() ([]tools.Tool, error) {
+// Files with
+// credentials are touched only with a person's permission, and never found by a search.
+func New(secrets *Secrets) ([]tools.Tool, error) {
 	var set []tools.Tool
-	for _, newTool := range []func() (tools.Tool, error){newRead, newWrite, newPatch, newSearch} {
-		tool, err := newTool()
+	for _, newTool := range []func(*Secrets) (tools.Tool, error){newRead, newWrite, newPatch, newSearch} {
+		tool, err := newTool(secrets)
 		if err != nil {
 			return nil, err
 		}
@@ -52,19 +55,22 @@ var (
 	errOutside = errors.New("it lies outside of the work folder")
 	errSpecial = errors.New("it is neither a file nor a folder, but a pipe, a device or a socket")
 	errFolder  = errors.New("it is a folder")
+	errSecret  = errors.New("it holds credentials, which only a person can let you touch")
 )
 
 // folder is a work folder, opened.
 type folder struct {
 	*os.Root
+	secrets *Secrets
+	granted bool // files with credentials may be touched
 }
 
-func openFolder(scope tools.Scope) (folder, error) {
+func openFolder(scope tools.Scope, secrets *Secrets) (folder, error) {
 	root, err := os.OpenRoot(scope.Work)
 	if err != nil {
 		return folder{}, fmt.Errorf("open the work folder: %w", err)
 	}
-	return folder{root}, nil
+	return folder{root, secrets, slices.Contains(scope.Grants, tools.GrantSecrets)}, nil
 }
 
 // inside returns a path as the model gave it relative to the work folder. Absolute paths are accepted if they lie in
@@ -90,6 +96,8 @@ func (f folder) open(name string) (*os.File, fs.FileInfo, error) {
 	// device can have effects, and again afterwards, because it may have been exchanged in between.
 	if info, err := f.Stat(name); err != nil {
 		return nil, nil, err
+	} else if f.hidden(name) {
+		return nil, nil, errSecret
 	} else if err := regular(info); err != nil {
 		return nil, nil, err
 	}
@@ -132,6 +140,8 @@ func (f folder) explain(what, name string, err error) tools.Result {
 		return tools.Wrongf("%s", text)
 	case errors.Is(err, errFolder):
 		return tools.Wrongf(`%s is a folder. List it with search_files, target "files", path %q.`, name, name)
+	case errors.Is(err, errSecret):
+		return tools.Result{Text: fmt.Sprintf("%s could not be %s: %v.", name, what, err), Failed: true, Class: tools.FailPermission}
 	case escapes(err):
 		return tools.Wrongf("%s could not be %s: %v.", name, what, errOutside)
 	case errors.Is(err, errSpecial):

@@ -41,7 +41,7 @@ func newBench(t *testing.T, contents map[string]string) *bench {
 	for name, content := range contents {
 		b.put(name, content)
 	}
-	set, err := New()
+	set, err := New(testSecrets(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,6 +49,15 @@ func newBench(t *testing.T, contents map[string]string) *bench {
 		b.toolset[tool.Spec().Name] = tool
 	}
 	return b
+}
+
+func testSecrets(t *testing.T) *Secrets {
+	t.Helper()
+	s, err := NewSecrets(DefaultSecrets())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 func (b *bench) put(name, content string) {
@@ -284,7 +293,7 @@ func TestContextAndInfrastructure(t *testing.T) {
 }
 
 func TestSpecs(t *testing.T) {
-	set, err := New()
+	set, err := New(testSecrets(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ func (f folder) near(name string) []string {
 	if len(wanted) > 255 { // no name is so long
 		return nil
 	}
-	walk(f.FS(), ".", func(p string, _ fs.DirEntry) error {
+	f.walk(".", nil, func(p string, _ fs.DirEntry) error {
 		if seen++; seen > nearEntries {
 			return errEnough
 		}

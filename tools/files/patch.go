@@ -29,12 +29,19 @@ type edit struct {
 	ReplaceAll bool   `json:"replace_all,omitempty" jsonschema:"replace every occurrence; default false: it must occur once"`
 }
 
-func newPatch() (tools.Tool, error) {
+func newPatch(secrets *Secrets) (tools.Tool, error) {
 	return tools.New(tools.Spec{
 		Name: "patch", Toolset: toolset, Description: patchDescription,
 		Risk: tools.Writes, Parallel: true,
-		Paths: pathsOfPatch, Check: checkPatch, Preview: previewPatch, Details: detailsOfPatch,
-	}, patch)
+		Paths: pathsOfPatch, Judge: secrets.judge("patch", pathsOfPatch), Check: checkPatch, Preview: previewPatch, Details: detailsOfPatch,
+	}, func(ctx context.Context, scope tools.Scope, a patchArguments) (tools.Result, error) {
+		root, err := openFolder(scope, secrets)
+		if err != nil {
+			return tools.Result{}, err
+		}
+		defer root.Close()
+		return root.patchAll(ctx, scope, a)
+	})
 }
 
 // patched is what a call does to one file.
@@ -146,12 +153,7 @@ func checkPatch(arguments json.RawMessage) []tools.Problem {
 	return found
 }
 
-func patch(ctx context.Context, scope tools.Scope, a patchArguments) (tools.Result, error) {
-	root, err := openFolder(scope)
-	if err != nil {
-		return tools.Result{}, err
-	}
-	defer root.Close()
+func (f folder) patchAll(ctx context.Context, scope tools.Scope, a patchArguments) (tools.Result, error) {
 	plan, err := a.plan()
 	if err != nil {
 		return tools.Wrongf("The diff could not be read: %v.", err), nil
@@ -164,20 +166,20 @@ func patch(ctx context.Context, scope tools.Scope, a patchArguments) (tools.Resu
 		}
 		name, err := inside(scope.Work, p.path)
 		if err != nil {
-			return nothing(root.explain("patched", p.path, err)), nil
+			return nothing(f.explain("patched", p.path, err)), nil
 		}
-		next, text, err := root.patch(name, p)
+		next, text, err := f.patch(name, p)
 		var wrong *argumentError
 		switch {
 		case errors.As(err, &wrong):
 			return nothing(tools.Wrongf("%s", wrong.text)), nil
 		case err != nil:
-			return nothing(root.explain("patched", name, err)), nil
+			return nothing(f.explain("patched", name, err)), nil
 		}
 		all, said = append(all, next), append(said, text)
 	}
-	if name, err := root.commit(all); err != nil {
-		return nothing(root.explain("patched", name, err)), nil
+	if name, err := f.commit(all); err != nil {
+		return nothing(f.explain("patched", name, err)), nil
 	}
 	return tools.Result{Text: strings.Join(said, "\n")}, nil
 }

@@ -2,7 +2,6 @@ package files
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -114,7 +113,7 @@ func TestCommitUndoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	f := folder{root}
+	f := folder{Root: root, secrets: testSecrets(t)}
 	var all batch
 	for _, name := range []string{"a", "gone", "new", "z"} {
 		was, err := f.writable(name)
@@ -322,18 +321,4 @@ func FuzzParseDiff(f *testing.F) {
 			}
 		}
 	})
-}
-
-func ExampleNew() {
-	set, err := New()
-	for _, tool := range set {
-		fmt.Println(tool.Spec().Name)
-	}
-	fmt.Println(err)
-	// Output:
-	// read_file
-	// write_file
-	// patch
-	// search_files
-	// <nil>
 }

@@ -26,27 +26,29 @@ type readArguments struct {
 	Limit  int    `json:"limit,omitempty" jsonschema:"how many lines to read; default 500, at most 2000"`
 }
 
-func newRead() (tools.Tool, error) {
+func newRead(secrets *Secrets) (tools.Tool, error) {
 	return tools.New(tools.Spec{
 		Name: "read_file", Toolset: toolset, Description: readDescription,
 		Risk: tools.ReadOnly, Parallel: true, Ranged: true,
-		Paths: pathOf, Preview: previewPath,
-	}, read)
+		Paths: pathOf, Judge: secrets.judge("read_file", pathOf), Preview: previewPath,
+	}, func(ctx context.Context, scope tools.Scope, a readArguments) (tools.Result, error) {
+		root, err := openFolder(scope, secrets)
+		if err != nil {
+			return tools.Result{}, err
+		}
+		defer root.Close()
+		return root.read(ctx, scope, a)
+	})
 }
 
-func read(ctx context.Context, scope tools.Scope, a readArguments) (tools.Result, error) {
-	root, err := openFolder(scope)
-	if err != nil {
-		return tools.Result{}, err
-	}
-	defer root.Close()
+func (f folder) read(ctx context.Context, scope tools.Scope, a readArguments) (tools.Result, error) {
 	name, err := inside(scope.Work, a.Path)
 	if err != nil {
-		return root.explain("read", a.Path, err), nil
+		return f.explain("read", a.Path, err), nil
 	}
-	file, info, err := root.open(name)
+	file, info, err := f.open(name)
 	if err != nil {
-		return root.explain("read", name, err), nil
+		return f.explain("read", name, err), nil
 	}
 	defer file.Close()
 	text := newLines(file, maxLineBytes)
@@ -61,7 +63,7 @@ func read(ctx context.Context, scope tools.Scope, a readArguments) (tools.Result
 		if ctx.Err() != nil {
 			return tools.Result{}, context.Cause(ctx)
 		}
-		return root.explain("read", name, err), nil
+		return f.explain("read", name, err), nil
 	}
 	return p.result(name, info), nil
 }

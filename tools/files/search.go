@@ -22,6 +22,7 @@ const (
 	searchedLine  = 64 << 10  // the part of a line that is searched
 	maxListBytes  = 60_000
 	maxExpression = 1000
+	maxContext    = 20 // lines
 )
 
 type searchArguments struct {
@@ -32,14 +33,23 @@ type searchArguments struct {
 	Limit      int    `json:"limit,omitempty" jsonschema:"how many results to return; default 50, at most 500"`
 	Offset     int    `json:"offset,omitempty" jsonschema:"how many results to skip; default 0"`
 	OutputMode string `json:"output_mode,omitempty" jsonschema:"of target content: content, files or count; default content"`
+	Context    int    `json:"context,omitempty" jsonschema:"how many lines to show before and after each that matches; default 0, at most 20"`
+	Ignored    bool   `json:"ignored,omitempty" jsonschema:"true = also what .gitignore and .ignore files leave out"`
 }
 
-func newSearch() (tools.Tool, error) {
+func newSearch(secrets *Secrets) (tools.Tool, error) {
 	tool, err := tools.New(tools.Spec{
 		Name: "search_files", Toolset: toolset, Description: searchDescription,
 		Risk: tools.ReadOnly, Parallel: true, Ranged: true,
 		Preview: previewSearch,
-	}, search)
+	}, func(ctx context.Context, scope tools.Scope, a searchArguments) (tools.Result, error) {
+		root, err := openFolder(scope, secrets)
+		if err != nil {
+			return tools.Result{}, err
+		}
+		defer root.Close()
+		return root.search(ctx, scope, a)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -57,20 +67,19 @@ func previewSearch(arguments json.RawMessage) string {
 	return strings.TrimSpace(a.Pattern + " " + a.Path)
 }
 
-func search(ctx context.Context, scope tools.Scope, a searchArguments) (tools.Result, error) {
-	root, err := openFolder(scope)
-	if err != nil {
-		return tools.Result{}, err
-	}
-	defer root.Close()
+func (f folder) search(ctx context.Context, scope tools.Scope, a searchArguments) (tools.Result, error) {
 	start, err := inside(scope.Work, a.Path)
 	if err != nil {
-		return root.explain("searched", a.Path, err), nil
+		return f.explain("searched", a.Path, err), nil
 	}
-	s := &searcher{ctx: ctx, root: root, start: start, skip: max(a.Offset, 0), limit: defaultHits, budget: maxSearched}
+	s := &searcher{ctx: ctx, root: f, start: start, skip: max(a.Offset, 0), limit: defaultHits, budget: maxSearched}
 	if a.Limit > 0 {
 		s.limit = min(a.Limit, maxHits)
 	}
+	if !a.Ignored {
+		s.ignored = &ignores{root: f, rules: map[string][]rule{}}
+	}
+	s.context = min(max(a.Context, 0), maxContext)
 	if a.Target == "files" {
 		err = s.names(a)
 	} else {
@@ -83,7 +92,7 @@ func search(ctx context.Context, scope tools.Scope, a searchArguments) (tools.Re
 	case errors.As(err, &wrong):
 		return tools.Wrongf("%s", wrong.text), nil
 	case err != nil && !errors.Is(err, errEnough):
-		return root.explain("searched", start, err), nil
+		return f.explain("searched", start, err), nil
 	}
 	return tools.Result{Text: s.list(a)}, nil
 }
@@ -97,14 +106,17 @@ func (e *argumentError) Error() string { return e.text }
 type searcher struct {
 	ctx         context.Context
 	root        folder
+	ignored     *ignores
+	context     int // lines
 	start       string
 	skip, limit int
 	budget      int64 // bytes that may still be read
 	entries     int   // looked at
 
 	hits  []string
-	bytes int // of hits
-	found int // skipped ones included
+	bytes int  // of hits
+	found int  // skipped ones included
+	kept  bool // the last one is in hits
 	more  bool
 	files int // searched
 }
@@ -112,6 +124,7 @@ type searcher struct {
 // hit takes a result. It ends the search when there is one more than fits.
 func (s *searcher) hit(text string) error {
 	s.found++
+	s.kept = false
 	switch {
 	case s.found <= s.skip:
 		return nil
@@ -119,6 +132,7 @@ func (s *searcher) hit(text string) error {
 		s.more = true
 		return errEnough
 	}
+	s.kept = true
 	s.hits = append(s.hits, text)
 	s.bytes += len(text)
 	return nil
@@ -134,9 +148,12 @@ func (s *searcher) each(visit func(name, below string, entry fs.DirEntry) error)
 		if err := regular(info); err != nil {
 			return err
 		}
+		if s.root.hidden(s.start) {
+			return errSecret
+		}
 		return visit(s.start, s.start, fs.FileInfoToDirEntry(info))
 	}
-	return walk(s.root.FS(), s.start, func(name string, entry fs.DirEntry) error {
+	return s.root.walk(s.start, s.ignored, func(name string, entry fs.DirEntry) error {
 		if s.entries++; s.entries > maxEntries {
 			return &argumentError{fmt.Sprintf("There are more than %d files and folders; search a smaller one by path.", maxEntries)}
 		}
@@ -231,6 +248,7 @@ func (s *searcher) scan(name string, expression *regexp.Regexp, mode string) err
 	}
 	s.files++
 	matching := 0
+	around := surroundings{name: name, lines: s.context, shown: -1, searcher: s}
 	for number := 1; ; number++ {
 		if number%1000 == 0 && s.ctx.Err() != nil {
 			return s.ctx.Err()
@@ -244,6 +262,7 @@ func (s *searcher) scan(name string, expression *regexp.Regexp, mode string) err
 		}
 		where := expression.FindIndex(line)
 		if where == nil {
+			around.pass(number, line)
 			continue
 		}
 		matching++
@@ -252,7 +271,7 @@ func (s *searcher) scan(name string, expression *regexp.Regexp, mode string) err
 		case "files":
 			return s.hit(name)
 		default:
-			if err := s.hit(fmt.Sprintf("%s:%d:%s", name, number, excerpt(line, where[0]))); err != nil {
+			if err := s.hit(around.before(number) + fmt.Sprintf("%s:%d:%s", name, number, excerpt(line, where[0]))); err != nil {
 				return err
 			}
 		}

@@ -18,12 +18,19 @@ type writeArguments struct {
 
 var errLink = errors.New("it is a symbolic link; write to the file that it points to")
 
-func newWrite() (tools.Tool, error) {
+func newWrite(secrets *Secrets) (tools.Tool, error) {
 	return tools.New(tools.Spec{
 		Name: "write_file", Toolset: toolset, Description: writeDescription,
 		Risk: tools.Writes, Parallel: true,
-		Paths: pathOf, Preview: previewPath, Details: detailsOfWrite,
-	}, write)
+		Paths: pathOf, Judge: secrets.judge("write_file", pathOf), Preview: previewPath, Details: detailsOfWrite,
+	}, func(ctx context.Context, scope tools.Scope, a writeArguments) (tools.Result, error) {
+		root, err := openFolder(scope, secrets)
+		if err != nil {
+			return tools.Result{}, err
+		}
+		defer root.Close()
+		return root.write(ctx, scope, a)
+	})
 }
 
 // detailsOfWrite shows a person the path and all that the file shall hold.
@@ -35,25 +42,20 @@ func detailsOfWrite(arguments json.RawMessage) string {
 	return a.Path + "\n\n" + a.Content
 }
 
-func write(ctx context.Context, scope tools.Scope, a writeArguments) (tools.Result, error) {
+func (f folder) write(ctx context.Context, scope tools.Scope, a writeArguments) (tools.Result, error) {
 	if ctx.Err() != nil {
 		return tools.Result{}, context.Cause(ctx)
 	}
-	root, err := openFolder(scope)
-	if err != nil {
-		return tools.Result{}, err
-	}
-	defer root.Close()
 	name, err := inside(scope.Work, a.Path)
 	if err != nil {
-		return root.explain("written", a.Path, err), nil
+		return f.explain("written", a.Path, err), nil
 	}
-	was, err := root.writable(name)
+	was, err := f.writable(name)
 	if err == nil {
-		_, err = root.commit(batch{{name: name, content: a.Content, was: was}})
+		_, err = f.commit(batch{{name: name, content: a.Content, was: was}})
 	}
 	if err != nil {
-		return root.explain("written", name, err), nil
+		return f.explain("written", name, err), nil
 	}
 	size := count(countLines(a.Content), "line") + ", " + count(len(a.Content), "byte")
 	if was == nil {
@@ -64,6 +66,9 @@ func write(ctx context.Context, scope tools.Scope, a writeArguments) (tools.Resu
 
 // writable looks at what a write would replace: nil if there is nothing.
 func (f folder) writable(name string) (fs.FileInfo, error) {
+	if f.hidden(name) {
+		return nil, errSecret
+	}
 	info, err := f.Lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
