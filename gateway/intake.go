@@ -73,18 +73,10 @@ func bounded(m *platforms.Message) input {
 	return in
 }
 
-// addressed tells whether a message is for the bot: said to it, or said in a thread in which it takes part.
+// addressed tells whether a message is for the bot.
 func (g *Gateway) addressed(ctx context.Context, key sessions.Key, m *platforms.Message) (bool, error) {
-	if m.Mentioned || m.Kind == platforms.Direct {
-		return true, nil
-	}
-	if m.Kind != platforms.Thread || m.MentionsOther {
-		return false, nil
-	}
-	for _, err := range g.store.History(ctx, key, 0) {
-		return err == nil, err
-	}
-	return false, nil
+	d, err := g.rules().addressed(ctx, key, m)
+	return d.Admitted, err
 }
 
 // accept makes an update durable and wakes its conversation. One that was accepted before is done already.

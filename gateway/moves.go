@@ -117,16 +117,10 @@ func whole(a platforms.Address) platforms.Address {
 }
 
 // key returns the session key of an update.
-func (g *Gateway) key(o platforms.Origin) sessions.Key { return SessionKey(g.moves.origin(o)) }
+func (g *Gateway) key(o platforms.Origin) sessions.Key { return g.rules().key(o) }
 
-// admit is Access.Decide, for a chat that has moved by any of its ids.
-func (g *Gateway) admit(o platforms.Origin) Decision {
-	d := g.cfg.Access.Decide(o)
-	if first := g.moves.origin(o); !d.Admitted && first != o {
-		return g.cfg.Access.Decide(first)
-	}
-	return d
-}
+// admit decides whether somebody may cause anything.
+func (g *Gateway) admit(o platforms.Origin) Decision { return g.rules().admit(o) }
 
 // migrated takes the news that a chat has become another one. Only one that people may use is remembered.
 func (g *Gateway) migrated(ctx context.Context, from platforms.Address, to string) error {

@@ -67,6 +67,7 @@ func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 		{"lab", "try everything here, with simulated platforms and a demonstration model", lab},
 		{"run", "connect to the real platforms (config.toml, or environment variables)", run},
 		{"check", "check the config and the tokens, and say what is wrong", check},
+		{"explain", "say what would become of somebody's message, and why", explain},
 		{"health", "ask a running instance whether it is well", health},
 		{"sessions", "list conversations, export turns, replay what was exported", sessionsCommand},
 		{"version", "say which version this is", func(_ context.Context, _ []string, stdout, _ io.Writer) error {

@@ -25,6 +25,7 @@ type instance struct {
 
 func (i instance) operations() control.Operations {
 	return control.Operations{
+		"explain":         control.Reading(i.explain),
 		"sessions.list":   control.Reading(i.listSessions),
 		"sessions.export": control.Reading(i.exportSession),
 	}

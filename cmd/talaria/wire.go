@@ -92,21 +92,10 @@ func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter,
 			return nil, err
 		}
 	}
-	limits := loop.DefaultLimits()
-	limits.MaxTurns, limits.MaxTokens, limits.MaxToolCalls = cfg.Loop.MaxTurns, cfg.Loop.MaxTokens, cfg.Loop.MaxToolCalls
-	limits.Timeout = time.Duration(cfg.Loop.TimeoutSeconds) * time.Second
-	limits.RepeatThreshold = cfg.Loop.RepeatThreshold
-	limits.RetryPerTool, limits.CircuitBreak = cfg.Loop.RetryPerTool, cfg.Loop.CircuitBreakThreshold
-	if limits.RetryPerTool == 0 {
-		limits.RetryPerTool = -1
-	}
-	profile, err := cfg.profile(cfg.Model.Name)
+	limits, err := cfg.limits()
 	if err != nil {
 		return nil, err
 	}
-	limits = profile.Apply(limits)
-	limits.ResultHead, limits.ResultTail = cfg.Context.ToolResultHead, cfg.Context.ToolResultTail
-	limits.MaxOutput = cfg.Model.MaxOutput
 	compressor := loop.NewCompressor(models.compression, cfg.Model.Window, cfg.Model.MaxOutput)
 	compressor.PreflightAt, compressor.SummarizeAt = cfg.Context.PreflightAt, cfg.Context.SummarizeAt
 	compressor.MaxMessages, compressor.Redact, compressor.Log = cfg.Context.MaxMessages, newRedactor(cfg.secrets()...).text, log
@@ -139,6 +128,26 @@ func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter,
 		figures.Watch(g, adapters, func() (int64, error) { return fileSize(cfg.database()) }, known)
 	}
 	return g, err
+}
+
+// limits returns what bounds a turn.
+func (c *Config) limits() (loop.Limits, error) {
+	limits := loop.DefaultLimits()
+	limits.MaxTurns, limits.MaxTokens, limits.MaxToolCalls = c.Loop.MaxTurns, c.Loop.MaxTokens, c.Loop.MaxToolCalls
+	limits.Timeout = time.Duration(c.Loop.TimeoutSeconds) * time.Second
+	limits.RepeatThreshold = c.Loop.RepeatThreshold
+	limits.RetryPerTool, limits.CircuitBreak = c.Loop.RetryPerTool, c.Loop.CircuitBreakThreshold
+	if limits.RetryPerTool == 0 {
+		limits.RetryPerTool = -1
+	}
+	profile, err := c.profile(c.Model.Name)
+	if err != nil {
+		return loop.Limits{}, err
+	}
+	limits = profile.Apply(limits)
+	limits.ResultHead, limits.ResultTail = c.Context.ToolResultHead, c.Context.ToolResultTail
+	limits.MaxOutput = c.Model.MaxOutput
+	return limits, nil
 }
 
 func fileSize(path string) (int64, error) {
