@@ -26,6 +26,8 @@ type input struct {
 	// Not encoded:
 	item      sessions.ItemID   // the item that holds it
 	sign      *firstSign        // the first sign to whoever sent it
+	busy      Busy              // of a message: what it does to a running turn
+	waits     bool              // belongs to the room: it counts as waiting for a turn
 	ready     time.Time         // of a message: no turn starts with it before, because more of it may come
 	edits     []sessions.ItemID // changes of the message, which end with it
 	stopped   bool              // a command that has stopped a turn and waits for its end
@@ -48,6 +50,12 @@ func (in *input) origin() platforms.Origin {
 	}
 }
 
+// person names who caused it, over all platforms.
+func (in *input) person() string {
+	o := in.origin()
+	return string(o.Address.Platform) + ":" + o.Sender.ID
+}
+
 // accepted gives an input the name of its item, and its time.
 func (in *input) accepted(item sessions.Item) {
 	in.item, in.sign = item.ID, &firstSign{accepted: item.At}
@@ -63,6 +71,14 @@ func (in *input) isCommand() bool {
 	}
 	_, _, ok := parseCommand(in.Message)
 	return ok
+}
+
+// itemsOf are the items that end when these inputs do.
+func itemsOf(inputs []*input) (ids []sessions.ItemID) {
+	for _, in := range inputs {
+		ids = append(ids, in.items()...)
+	}
+	return ids
 }
 
 // items are the items that end when this input does.

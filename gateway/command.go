@@ -29,6 +29,9 @@ func commands() []command {
 		{"compress", "Summarise our conversation now; name what matters most behind the command.", "focus", (*conversation).cmdCompress},
 		{"diff", "Show what I changed in the files in my last turn, or in the last N.", "number", (*conversation).cmdDiff},
 		{"rollback", "Take back what I changed in the files in my last turn, or in the last N.", "number", (*conversation).cmdRollback},
+		{"queue", "Answer this message after what I am doing now.", "text", (*conversation).cmdQueue},
+		{"steer", "Take in this message at my next step, without stopping.", "text", (*conversation).cmdSteer},
+		{"busy", "Show or set what a new message does while I work.", "mode", (*conversation).cmdBusy},
 		{"status", "Show what I am doing and how full my memory is.", "", (*conversation).cmdStatus},
 		{"tools", "Show what I can use, and what is missing.", "", (*conversation).cmdTools},
 		{"memory", "Show what I have noted about you.", "", (*conversation).cmdMemory},
@@ -59,7 +62,10 @@ func parseCommand(m *platforms.Message) (name, argument string, ok bool) {
 	if text == "" || m.Forwarded || (text[0] != '/' && text[0] != '!') {
 		return "", "", false
 	}
-	name, argument, _ = strings.Cut(text[1:], " ")
+	name = text[1:]
+	if i := strings.IndexFunc(name, unicode.IsSpace); i >= 0 {
+		name, argument = name[:i], name[i:]
+	}
 	for _, r := range name {
 		if !unicode.IsLetter(r) && r != '_' && r != '-' {
 			return "", "", false
@@ -140,12 +146,11 @@ func sentences(all ...string) string {
 
 func (c *conversation) cmdHelp(ctx context.Context, in *input) {
 	var b strings.Builder
-	b.WriteString("Write to me as you would to a colleague. ")
-	if c.g.cfg.Busy == Interrupt {
-		b.WriteString("A new message while I work interrupts me; where several people talk, only that of whoever I work for.\n\n")
-	} else {
-		b.WriteString("A new message while I work waits for its turn.\n\n")
+	fmt.Fprintf(&b, "Write to me as you would to a colleague. While I work: %s", c.busy(in.origin().Address).meaning())
+	if shared(in.origin().Kind) {
+		b.WriteString("; that of somebody else than whoever I work for waits")
 	}
+	b.WriteString(".\n\n")
 	for _, cmd := range commands() {
 		fmt.Fprintf(&b, "- `%s%s` %s\n", sign(in.origin().Address.Platform), cmd.name, cmd.help)
 	}
@@ -186,7 +191,7 @@ func (c *conversation) cmdStatus(ctx context.Context, in *input) {
 	if s.Compactions > 0 {
 		fmt.Fprintf(&b, ", compressed %d×", s.Compactions)
 	}
-	fmt.Fprintf(&b, "\n- Model: %s\n- Busy mode: %s\n", c.g.runner.Model.Name(), c.g.cfg.Busy)
+	fmt.Fprintf(&b, "\n- Model: %s\n- Busy mode: %s\n", c.g.runner.Model.Name(), c.busy(in.origin().Address))
 	c.reply(ctx, in, b.String())
 }
 

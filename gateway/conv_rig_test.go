@@ -251,6 +251,14 @@ func (r *rig) configure(text string) {
 		switch key {
 		case "busy":
 			r.cfg.Busy = gateway.Busy(value)
+		case "busy_in_group":
+			r.cfg.Chats = map[string]gateway.ChatConfig{string(r.world.name) + ":" + r.world.places["group"]: {Busy: gateway.Busy(value)}}
+		case "max_queued":
+			r.cfg.MaxQueued = number(value)
+		case "max_queued_per_user":
+			r.cfg.MaxQueuedPerUser = number(value)
+		case "max_age":
+			r.cfg.MaxAge = time.Duration(number(value)) * time.Second
 		case "catch_up":
 			r.cfg.CatchUp = time.Duration(number(value)) * time.Second
 		case "workers":

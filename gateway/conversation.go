@@ -31,6 +31,10 @@ type conversation struct {
 	flushing *flushing                // the last time that notes were taken of a session that was left, nil if there was none
 	outline  *sessions.Outline        // the sessions as far as they were asked for, nil if they were not
 	torn     bool                     // a write failed: log and memory may differ until the log has been read again
+
+	working  []*input // what the running turn is to answer
+	refusals refusals
+	was      phase
 }
 
 // unsure is mail: nobody knows whether an update was accepted, so the inbox has to be read again.
@@ -39,6 +43,7 @@ type unsure struct{ item sessions.Item }
 func newConversation(g *Gateway, key sessions.Key) *conversation {
 	return &conversation{
 		g: g, key: key, wake: make(chan struct{}, 1), ended: make(chan turnEnd, 1), known: map[sessions.ItemID]bool{},
+		was: asleep,
 	}
 }
 
@@ -56,8 +61,13 @@ func (c *conversation) run() {
 			}
 		}
 		c.next(ctx)
+		c.tellRefusals(ctx)
+		c.look(ctx)
+		steer, batch := c.steering()
 		timer := time.NewTimer(c.patience())
 		select {
+		case steer <- batch:
+			c.steered(batch)
 		case <-c.wake:
 			for _, mail := range c.g.live.collect(c) {
 				c.handle(ctx, mail)
@@ -74,6 +84,7 @@ func (c *conversation) run() {
 			}
 		case <-ctx.Done():
 			timer.Stop()
+			c.look(ctx)
 			if c.turn != nil {
 				<-c.ended
 			}
@@ -105,14 +116,27 @@ func (c *conversation) sleep(ctx context.Context) {
 
 // patience is how long the actor waits before it looks again without being woken.
 func (c *conversation) patience() time.Duration {
-	if c.turn == nil && len(c.queue) > 0 {
-		return max(time.Until(c.queue[c.together()-1].ready), 0)
+	wait := linger
+	switch {
+	case c.phase(c.g.ctx) == debouncing:
+		wait = time.Until(last(c.together()).ready)
+	default:
+		for _, in := range c.queue {
+			if in.busy == Steer && time.Now().Before(in.ready) {
+				wait = min(wait, time.Until(in.ready))
+			}
+		}
 	}
-	return linger
+	if len(c.refusals.open) > 0 {
+		wait = min(wait, time.Until(c.refusals.due()))
+	}
+	return max(wait, 0)
 }
 
+func last(inputs []*input) *input { return inputs[len(inputs)-1] }
+
 func (c *conversation) idle() bool {
-	return c.turn == nil && len(c.queue) == 0 && len(c.after) == 0 && !c.flushes()
+	return c.turn == nil && len(c.queue) == 0 && len(c.after) == 0 && len(c.refusals.open) == 0 && !c.flushes()
 }
 
 // load takes over the key: the fold of its log, what waits in its inbox, and a turn that an earlier process left open or
@@ -125,7 +149,8 @@ func (c *conversation) load(ctx context.Context) error {
 	within := c.torn
 	log.committed = func(r sessions.Record) { c.g.settled(c.key, r) }
 	c.recount(found.Records)
-	c.log, c.queue, c.after, c.outline, c.torn = log, nil, nil, nil, false
+	c.g.room.leave(c.queue...)
+	c.log, c.queue, c.after, c.refusals.open, c.outline, c.torn = log, nil, nil, nil, nil, false
 	open := log.snapshot().Turn
 	var claimed, waiting []*input
 	for _, item := range found.Pending {
@@ -202,7 +227,7 @@ func (c *conversation) take(ctx context.Context, in *input) {
 	case in.Command != nil:
 		c.command(ctx, in, in.Command.Name)
 	case in.Refused != "":
-		c.reply(ctx, in, in.Refused)
+		c.refuse(ctx, in, in.Refused)
 	default:
 		if name, _, ok := parseCommand(in.Message); ok {
 			c.command(ctx, in, name)
@@ -259,7 +284,7 @@ func (c *conversation) abandon(ctx context.Context, open *sessions.Turn) error {
 
 // start begins a turn on its own goroutine.
 func (c *conversation) start(t *turn) {
-	c.turn = t
+	c.turn, c.working = t, slices.Clone(t.inputs)
 	go func() { c.ended <- t.run() }()
 }
 
@@ -267,7 +292,7 @@ func (c *conversation) start(t *turn) {
 // waited for the end run.
 func (c *conversation) finish(ctx context.Context, end turnEnd) {
 	stopped := context.Cause(c.turn.ctx) == loop.ErrStopped || slices.ContainsFunc(c.after, func(in *input) bool { return in.stopped })
-	c.turn = nil
+	c.turn, c.working = nil, nil
 	if end.err != nil {
 		c.g.log.Error("a turn could not be written down", "conversation", c.key, "error", end.err)
 		c.torn = true
@@ -279,12 +304,16 @@ func (c *conversation) finish(ctx context.Context, end turnEnd) {
 	c.after = nil
 	switch {
 	case stopped:
+		c.g.room.leave(end.unstarted...)
 		for _, in := range end.unstarted {
 			c.settle(ctx, Withdrawn, in.items())
 		}
 	case slices.ContainsFunc(end.unstarted, (*input).isCommand):
 		after = append(end.unstarted, after...)
 	default:
+		for _, in := range end.unstarted {
+			c.g.room.enter(in, true)
+		}
 		c.queue = amended(append(end.unstarted, c.queue...))
 	}
 	for _, in := range after {

@@ -129,7 +129,7 @@ func (c *conversation) running(message string) *input {
 	if c.turn == nil {
 		return nil
 	}
-	in := find(c.turn.inputs, message)
+	in := find(c.working, message)
 	if in != nil && slices.Contains(c.log.snapshot().Answered, in.item) {
 		return nil
 	}
@@ -167,10 +167,11 @@ func (c *conversation) deleted(ctx context.Context, in *input) {
 		if !q.is(message) {
 			return false
 		}
+		c.g.room.leave(q)
 		ids, how = append(ids, q.items()...), Withdrawn
 		return true
 	})
-	if c.running(message) != nil && len(c.turn.inputs) == 1 {
+	if c.running(message) != nil && len(c.working) == 1 {
 		c.turn.cancel(loop.ErrStopped)
 	}
 	c.settle(ctx, how, ids)

@@ -50,7 +50,7 @@ func endingFor(reason loop.EndReason) Ending {
 		return Stopped
 	case loop.EndSuperseded:
 		return Superseded
-	case loop.EndModelFailed, loop.EndEmpty, loop.EndInternal:
+	case loop.EndModelFailed, loop.EndEmpty, loop.EndInternal, loop.EndCrashed:
 		return Failed
 	}
 	return EndedEarly

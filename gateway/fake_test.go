@@ -203,7 +203,7 @@ func (f *fakeChat) String() string {
 	return b.String()
 }
 
-// echoModel answers every message with the names (m1, m2 ...) that stand in it. "tool" makes it call one first, "slow"
+// echoModel answers every turn with the names (m1, m2 ...) that stand in its messages. "tool" makes it call one first, "slow"
 // take its time, "ask" call one that needs permission, "parts" answer in three parts.
 type echoModel struct {
 	mu      sync.Mutex
@@ -221,13 +221,15 @@ func (m *echoModel) Call(ctx context.Context, req loop.Request, _ func(string)) 
 	if err := loop.CheckLedger(req.Messages); err != nil {
 		return loop.Reply{}, fmt.Errorf("ledger: %w", err)
 	}
-	newest, called := "", false
+	newest, called := "", false // what was said since the last answer
 	for _, msg := range req.Messages {
-		switch msg.Role {
-		case sessions.RoleUser:
-			newest, called = msg.Text, false
-		case sessions.RoleTool:
+		switch {
+		case msg.Role == sessions.RoleUser:
+			newest += msg.Text + "\n"
+		case msg.Role == sessions.RoleTool:
 			called = true
+		case len(msg.ToolCalls) == 0:
+			newest, called = "", false
 		}
 	}
 	m.mu.Lock()

@@ -29,10 +29,10 @@ func (c *conversation) flushLeft(left *sessions.Session, in *input) {
 	g.side.Go(func() {
 		defer close(f.done)
 		defer cancel(nil)
-		if g.pool.Acquire(ctx, 1) != nil {
+		if g.pool.acquire(ctx, in.person()) != nil {
 			return
 		}
-		defer g.pool.Release(1)
+		defer g.pool.release(in.person())
 		g.flush(ctx, log, loop.Flush{ID: newID(), Session: left, Scope: scope})
 	})
 }

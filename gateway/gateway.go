@@ -14,6 +14,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,20 +25,10 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"github.com/talaria-agent/talaria/loop"
 	"github.com/talaria-agent/talaria/platforms"
 	"github.com/talaria-agent/talaria/sessions"
 	"github.com/talaria-agent/talaria/tools"
-)
-
-// Busy says what a new message does while the bot works on an earlier one.
-type Busy string
-
-const (
-	Interrupt Busy = "interrupt" // it stops the running turn and takes its place, seeing what was done
-	Queue     Busy = "queue"     // it waits for its own turn
 )
 
 const (
@@ -48,22 +39,31 @@ const (
 
 // Config is what can be set about a gateway.
 type Config struct {
-	Access     Access
-	Workers    int                       // turns that run at once
-	Busy       Busy                      //
-	Debounce   time.Duration             // how long to wait for more before a turn starts
-	Window     int                       // tokens of the model's context window
-	MaxOutput  int                       // tokens reserved for a reply
-	CompressAt float64                   // share of Window - MaxOutput at which the history is compressed before a turn
-	Progress   Progress                  // what the bubble shows
-	Delivery   Deliveries                // how answers come
-	EditEvery  time.Duration             // shortest distance between two edits of a bubble
-	CatchUp    time.Duration             // how old may be what was written while we were away and is answered; 0 = nothing is
-	WorkRoot   string                    // folder that holds the conversations' work folders
-	Workspace  string                    // one work folder for all conversations instead; empty = each has its own
-	NewWork    func(folder string) error // fills a work folder that was just made; nil = it stays empty
-	Grace      time.Duration             // how long shutting down may wait for turns, and again for answers
-	Prompt     loop.PromptLayers
+	Access           Access
+	Workers          int                       // turns that run at once
+	Busy             Busy                      // where no other mode is set or configured
+	Chats            map[string]ChatConfig     // what is different in some chats, by "platform:chat" or "platform:chat/thread"
+	Debounce         time.Duration             // how long to wait for more before a turn starts
+	Window           int                       // tokens of the model's context window
+	MaxOutput        int                       // tokens reserved for a reply
+	CompressAt       float64                   // share of Window - MaxOutput at which the history is compressed before a turn
+	Progress         Progress                  // what the bubble shows
+	Delivery         Deliveries                // how answers come
+	EditEvery        time.Duration             // shortest distance between two edits of a bubble
+	CatchUp          time.Duration             // how old may be what was written while we were away and is answered; 0 = nothing is
+	WorkRoot         string                    // folder that holds the conversations' work folders
+	Workspace        string                    // one work folder for all conversations instead; empty = each has its own
+	NewWork          func(folder string) error // fills a work folder that was just made; nil = it stays empty
+	MaxQueued        int                       // messages that may wait for a turn, in all; 0 = 2000
+	MaxQueuedPerUser int                       // of one person; 0 = 100
+	MaxAge           time.Duration             // how old a message may be when it gets here and is answered; 0 = any age
+	Grace            time.Duration             // how long shutting down may wait for turns, and again for answers
+	Prompt           loop.PromptLayers
+}
+
+// ChatConfig is what is different in one chat, topic or thread. Zero values are as everywhere.
+type ChatConfig struct {
+	Busy Busy
 }
 
 // Parts is what a gateway is made of.
@@ -102,7 +102,8 @@ type Gateway struct {
 	tally     tally
 
 	outbox    *outbox
-	pool      *semaphore.Weighted
+	pool      *pool
+	room      *room
 	live      *directory
 	moves     *moves
 	places    *places
@@ -124,7 +125,7 @@ func New(cfg Config, parts Parts) (*Gateway, error) {
 	g := &Gateway{
 		cfg: cfg, parts: parts, store: parts.Store, runner: parts.Runner, log: parts.Log, owner: newID(),
 		adapters: map[platforms.Name]platforms.Adapter{}, strangers: newStrangers(),
-		pool: semaphore.NewWeighted(int64(max(cfg.Workers, 1))),
+		pool: newPool(max(cfg.Workers, 1)), room: newRoom(cmp.Or(cfg.MaxQueued, 2000), cmp.Or(cfg.MaxQueuedPerUser, 100)),
 	}
 	for _, a := range parts.Adapters {
 		if g.adapters[a.Name()] != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	longestText  = 256 << 10 // of a message that is worked on, in bytes
+	longestText  = 256 << 10 // of a message that is worked on, and of all that make one turn, in bytes
 	longestQuote = 1000      // of what is kept of a quoted message, in bytes
 )
 
@@ -53,7 +53,11 @@ func (g *Gateway) message(ctx context.Context, m *platforms.Message) error {
 		return err
 	}
 	g.places.visit(m.Address)
-	return g.accept(ctx, key, m.NativeID(), bounded(m))
+	in := bounded(m)
+	if age := time.Since(m.At); g.cfg.MaxAge > 0 && age > g.cfg.MaxAge && in.Refused == "" {
+		in.Refused = fmt.Sprintf("I was away, and what is older than %s I do not answer. Please send it again if it still matters.", short(g.cfg.MaxAge))
+	}
+	return g.accept(ctx, key, m.NativeID(), in)
 }
 
 // bounded is what is kept of a message: of one that is too long a beginning and why it is refused, and of somebody

@@ -80,6 +80,9 @@ func (p *progress) apply(e loop.Event) {
 		p.status = fmt.Sprintf("⏳ the model is not answering (%s); trying again in %s", e.Class, short(e.Wait))
 	case loop.FellBack:
 		p.lines = append(p.lines, line{remark: fmt.Sprintf("🔀 %s is not answering (%s); going on with %s", e.From, e.Class, e.To)})
+	case loop.TakenIn:
+		text := strings.TrimPrefix(e.Text, steerMark)
+		p.lines = append(p.lines, line{remark: "⏩ taken in: " + oneLine(text, previewRunes)})
 	case loop.Compacted:
 		if e.Pruned {
 			break
@@ -188,7 +191,7 @@ func heading(r loop.EndReason) string {
 		return "⏹ Stopped"
 	case loop.EndSuperseded:
 		return "↪️ Interrupted by a new message"
-	case loop.EndModelFailed, loop.EndEmpty, loop.EndInternal:
+	case loop.EndModelFailed, loop.EndEmpty, loop.EndInternal, loop.EndCrashed:
 		return "⚠️ Failed"
 	default:
 		return "⚠️ Ended early: " + string(r)

@@ -33,12 +33,13 @@ type lifeStep struct {
 
 func drawLife(t *rapid.T) life {
 	l := life{
-		busy:     rapid.SampledFrom([]gateway.Busy{gateway.Queue, gateway.Interrupt}).Draw(t, "busy"),
+		busy:     rapid.SampledFrom([]gateway.Busy{gateway.Queue, gateway.Interrupt, gateway.Steer, gateway.Collect}).Draw(t, "busy"),
 		workers:  rapid.IntRange(1, 3).Draw(t, "workers"),
 		debounce: rapid.SampledFrom([]time.Duration{0, time.Second}).Draw(t, "debounce"),
 	}
 	what := rapid.SampledFrom([]string{
 		"say", "say", "say slow", "say tool", "say ask", "say parts", "again", "/stop", "/new", "/status", "/help",
+		"/queue", "/steer", "/busy queue", "/busy steer", "/busy collect", "/busy default", "crash",
 		"press Stop", "press Allow", "press Deny", "press " + sendAgain, "restart", "lose", "refuse", "break", "break late",
 	})
 	for range rapid.IntRange(1, 25).Draw(t, "length") {
@@ -89,7 +90,8 @@ func (l life) live(t *testing.T) (wrong []string) {
 		}
 		return nil
 	})
-	store := &faulty{Store: memory.New(), consumed: map[sessions.ItemID]int{}}
+	disk := &mortal{Store: memory.New()}
+	store := &faulty{Store: disk, consumed: map[sessions.ItemID]int{}}
 	store.fails = func(int, sessions.Commit) (bool, bool) { return take("break"), take("break late") }
 	b := newBench(t, store, chat)
 	b.cfg.Busy, b.cfg.Workers, b.cfg.Debounce = l.busy, l.workers, l.debounce
@@ -105,10 +107,21 @@ func (l life) live(t *testing.T) (wrong []string) {
 			names[name] = s.user
 			last = func() { chat.say(s.user, id, name+" "+rest) }
 			last()
+		case "/queue", "/steer":
+			name := fmt.Sprint("m", i)
+			names[name] = s.user
+			chat.say(s.user, id, s.what+" "+name+" tool")
 		case "again":
 			last()
 		case "press":
 			chat.press(s.user, id, rest)
+		case "crash":
+			disk.dead.Store(true)
+			if err := b.stop(); err != nil {
+				wrong = append(wrong, err.Error())
+			}
+			disk.dead.Store(false)
+			b.start()
 		case "restart":
 			if err := b.stop(); err != nil {
 				wrong = append(wrong, err.Error())
@@ -170,8 +183,11 @@ func (l life) verdict(t *testing.T, b *bench, chat *fakeChat, store *faulty, nam
 			bad("turn %s stands open", s.Turn.ID)
 		}
 	}
-	calm := l.busy == gateway.Queue && !slices.ContainsFunc(l.steps, func(s lifeStep) bool {
-		return slices.Contains([]string{"/stop", "/new", "press Stop", "lose", "restart", "break", "break late"}, s.what)
+	if strings.Contains(b.log.String(), "where it cannot be") {
+		bad("a conversation was where it cannot be")
+	}
+	calm := l.busy != gateway.Interrupt && !slices.ContainsFunc(l.steps, func(s lifeStep) bool {
+		return slices.Contains([]string{"/stop", "/new", "press Stop", "lose", "restart", "crash", "break", "break late", "/busy default"}, s.what)
 	})
 	for name, user := range names {
 		n := 0

@@ -12,8 +12,6 @@ import (
 )
 
 const (
-	// longestQueue is how many messages may wait behind a running turn.
-	longestQueue = 100
 	// splitAt is the length, in runes, from which on a message looks like the first part of one that the client split.
 	splitAt = 1900
 	// splitPause and albumPause are how long to wait for the rest of a split message or an album.
@@ -31,16 +29,19 @@ func (c *conversation) enqueue(ctx context.Context, in *input) {
 		c.reply(ctx, in, "")
 		return
 	}
-	if len(c.queue) >= longestQueue {
-		c.reply(ctx, in, fmt.Sprintf("%d messages are waiting already, so I did not take this one. Please send it again later, or /stop first.", longestQueue))
+	if full := c.g.room.enter(in, false); full != "" {
+		c.refuse(ctx, in, full)
 		return
+	}
+	if in.busy == "" {
+		in.busy = c.busy(in.Message.Address)
 	}
 	in.ready = time.Now().Add(c.pause(in.Message))
 	c.queue = append(c.queue, in)
 	c.g.log.Debug("queued", "message", in.item, "conversation", c.key, "waiting", len(c.queue))
 	switch {
 	case c.turn == nil:
-	case c.g.cfg.Busy == Interrupt && c.mayStop(in.Message.Origin) && unworkable([]*input{in}) == "":
+	case in.busy == Interrupt && c.mayStop(in.Message.Origin) && unworkable([]*input{in}) == "":
 		c.turn.cancel(loop.ErrSuperseded)
 	default:
 		c.g.react(in, "👀")
@@ -79,12 +80,13 @@ func (c *conversation) next(ctx context.Context) {
 	if c.turn != nil || len(c.queue) == 0 || ctx.Err() != nil {
 		return
 	}
-	inputs := c.queue[:c.together()]
-	if time.Now().Before(inputs[len(inputs)-1].ready) {
+	inputs := c.together()
+	if time.Now().Before(last(inputs).ready) {
 		return
 	}
-	c.queue = slices.Clone(c.queue[len(inputs):])
+	c.queue = slices.DeleteFunc(c.queue, func(in *input) bool { return slices.Contains(inputs, in) })
 	if why := unworkable(inputs); why != "" {
+		c.g.room.leave(inputs...)
 		c.reply(ctx, inputs[0], why)
 		for _, in := range inputs[1:] {
 			c.settle(ctx, Refused, in.items())
@@ -94,21 +96,30 @@ func (c *conversation) next(ctx context.Context) {
 	c.start(newTurn(ctx, c, inputs, nil))
 }
 
-// together is how many messages from the head of the queue make one turn: those of one person, unless each is to have
-// a turn of its own; an album always.
-func (c *conversation) together() int {
-	first := c.queue[0].Message
-	n := 1
-	for n < len(c.queue) {
-		m, before := c.queue[n].Message, c.queue[n-1].Message
-		same := m.Sender.ID == first.Sender.ID
-		split := len([]rune(before.Text)) >= splitAt
-		if !same || (c.g.cfg.Busy != Interrupt && !split && (m.Album == "" || m.Album != first.Album)) {
-			break
+// together is those messages of the queue that make the next turn: the first and what the same person wrote right behind
+// it, unless each is to have a turn of its own; an album and what the client split always; in mode collect, what stands
+// between other people's messages too. What would make the turn longer than the longest message waits for the next.
+func (c *conversation) together() []*input {
+	first := c.queue[0]
+	all, size := []*input{first}, len(first.words())
+	for i, in := range c.queue[1:] {
+		before := c.queue[i].Message
+		adjoins := last(all) == c.queue[i]
+		whole := len([]rune(before.Text)) >= splitAt || in.Message.Album != "" && in.Message.Album == first.Message.Album
+		collects := first.busy == Collect && in.busy == Collect
+		switch same := in.Message.Sender.ID == first.Message.Sender.ID; {
+		case same && (collects || adjoins && (whole || first.busy != Queue && in.busy != Queue)):
+		case !same && first.busy == Collect:
+			continue
+		default:
+			return all
 		}
-		n++
+		if size += len(in.words()); size > longestText {
+			return all
+		}
+		all = append(all, in)
 	}
-	return n
+	return all
 }
 
 // withdraw ends the messages that wait, without an answer, and returns how many they were. In a shared conversation those
@@ -120,6 +131,7 @@ func (c *conversation) withdraw(ctx context.Context, o platforms.Origin) int {
 		if !all && in.Message.Sender.ID != o.Sender.ID {
 			return false
 		}
+		c.g.room.leave(in)
 		c.settle(ctx, Withdrawn, in.items())
 		return true
 	})

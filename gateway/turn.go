@@ -28,6 +28,7 @@ type turn struct {
 	delivery  Delivery
 	bubble    *bubble
 	typing    *typing
+	steering  chan []*input // where the actor offers what the loop is to take in
 	asking    chan struct{} // holds one while a question for permission waits
 
 	ctx    context.Context
@@ -55,7 +56,7 @@ func newTurn(ctx context.Context, c *conversation, inputs []*input, open *sessio
 	o := inputs[0].origin()
 	t := &turn{
 		c: c, log: c.log, id: newID(), inputs: inputs, requester: o.Sender.ID, address: c.g.moves.now(o.Address), started: time.Now(),
-		asking: make(chan struct{}, 1),
+		asking: make(chan struct{}, 1), steering: make(chan []*input),
 	}
 	shown := ""
 	if open != nil {
@@ -82,6 +83,7 @@ func (t *turn) run() turnEnd {
 		return turnEnd{unstarted: t.inputs}
 	}
 	defer t.release()
+	g.room.leave(t.inputs...)
 	defer g.turns.put(t.id, t)()
 	t.typing.start(t.ctx)
 	defer t.typing.stop()
@@ -108,10 +110,13 @@ func (t *turn) slot() bool {
 	return t.regain(t.ctx) == nil || t.resumed && context.Cause(t.ctx) != loop.ErrParked
 }
 
+// person names whose turn it is, over all platforms.
+func (t *turn) person() string { return string(t.address.Platform) + ":" + t.requester }
+
 // regain takes a worker's slot, and release gives it back.
 func (t *turn) regain(ctx context.Context) error {
-	if err := t.c.g.pool.Acquire(ctx, 1); err != nil {
-		return context.Cause(ctx)
+	if err := t.c.g.pool.acquire(ctx, t.person()); err != nil {
+		return err
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -123,7 +128,7 @@ func (t *turn) release() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.working {
-		t.c.g.pool.Release(1)
+		t.c.g.pool.release(t.person())
 	}
 	t.working = false
 }
@@ -157,7 +162,7 @@ func (t *turn) loop() turnEnd {
 	journal := &turnJournal{t: t}
 	task, ended := t.recorded(loop.Turn{
 		ID: t.id, Journal: journal, Tools: g.parts.Tools, Resumed: t.resumed, Within: t.within, Observe: t.observe,
-		Scope: t.scope(work), Log: g.log.With("conversation", t.c.key, "message", t.inputs[0].item),
+		Scope: t.scope(work), Steer: t.steer, Log: g.log.With("conversation", t.c.key, "message", t.inputs[0].item),
 	})
 	outcome := g.runner.Run(t.ctx, task)
 	ended(outcome)
@@ -214,13 +219,7 @@ func (t *turn) open() error {
 	return nil
 }
 
-func (t *turn) items() []sessions.ItemID {
-	var ids []sessions.ItemID
-	for _, in := range t.inputs {
-		ids = append(ids, in.items()...)
-	}
-	return ids
-}
+func (t *turn) items() []sessions.ItemID { return itemsOf(t.inputs) }
 
 // text is what the model gets to read: what happened since the last turn, and the messages.
 func (t *turn) text() string {
@@ -228,11 +227,19 @@ func (t *turn) text() string {
 	for _, aside := range t.log.snapshot().Asides {
 		parts = append(parts, aside.Text)
 	}
-	for _, in := range t.inputs {
-		parts = append(parts, in.changed()+said(in.Message))
+	return strings.Join(append(parts, words(t.inputs)), "\n\n")
+}
+
+// words is what the model gets to read of messages.
+func words(inputs []*input) string {
+	var parts []string
+	for _, in := range inputs {
+		parts = append(parts, in.words())
 	}
 	return strings.Join(parts, "\n\n")
 }
+
+func (in *input) words() string { return in.changed() + said(in.Message) }
 
 // said is a message as the model gets to read it: with the sender's name where several people write, and with what it
 // replies to, quoted and marked.

@@ -31,6 +31,7 @@ type Config struct {
 	Platforms  PlatformsConfig  `toml:"platforms"`
 	Access     AccessConfig     `toml:"access"`
 	Gateway    GatewayConfig    `toml:"gateway"`
+	Chats      []ChatConfig     `toml:"chats"`
 	Loop       LoopConfig       `toml:"loop"`
 	Context    ContextConfig    `toml:"context"`
 	Tools      ToolsConfig      `toml:"tools"`
@@ -105,6 +106,16 @@ type GatewayConfig struct {
 	Debounce   time.Duration `toml:"debounce"`
 	CatchUp    time.Duration `toml:"catch_up"`
 	CompressAt float64       `toml:"compress_at"`
+	MaxAge     time.Duration `toml:"max_age"`
+
+	MaxQueued        int `toml:"max_queued"`
+	MaxQueuedPerUser int `toml:"max_queued_per_user"`
+}
+
+// ChatConfig says what is different in one chat, topic or thread.
+type ChatConfig struct {
+	Where string       `toml:"where"` // "platform:chat" or "platform:chat/thread"
+	Busy  gateway.Busy `toml:"busy"`
 }
 
 // LoopConfig bounds a turn.
@@ -188,7 +199,9 @@ func defaultConfig() Config {
 	return Config{
 		DataDir: "./data",
 		Model:   ModelConfig{API: "chat", BaseURL: "https://api.openai.com/v1"},
-		Gateway: GatewayConfig{Workers: 8, Busy: gateway.Interrupt, CatchUp: 24 * time.Hour, CompressAt: 0.85},
+		Gateway: GatewayConfig{
+			Workers: 8, Busy: gateway.Interrupt, CatchUp: 24 * time.Hour, CompressAt: 0.85, MaxQueued: 2000, MaxQueuedPerUser: 100,
+		},
 		Loop: LoopConfig{
 			MaxTurns: limits.MaxTurns, MaxTokens: limits.MaxTokens, MaxToolCalls: limits.MaxToolCalls,
 			TimeoutSeconds: int(limits.Timeout / time.Second), RepeatThreshold: limits.RepeatThreshold,
@@ -269,6 +282,15 @@ func (c *Config) access() gateway.Access {
 	fill(a.Chats, c0.Chats, c0.Telegram.Chats, c0.Slack.Chats, c0.Discord.Chats)
 	fill(a.Admins, c0.Admins, c0.Telegram.Admins, c0.Slack.Admins, c0.Discord.Admins)
 	return a
+}
+
+// chats returns what is different in some chats. The config has been validated.
+func (c *Config) chats() map[string]gateway.ChatConfig {
+	all := map[string]gateway.ChatConfig{}
+	for _, chat := range c.Chats {
+		all[chat.Where] = gateway.ChatConfig{Busy: chat.Busy}
+	}
+	return all
 }
 
 // The folders inside the data folder.

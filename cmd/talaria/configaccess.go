@@ -57,6 +57,15 @@ func (c *checker) entries(key string, list []string, shape func(idShape) *regexp
 	}
 }
 
+// place checks the name of a chat, or of a topic or thread of one.
+func (c *checker) place(key, where string) {
+	p, chat, _ := strings.Cut(where, ":")
+	chat, _, _ = strings.Cut(chat, "/")
+	if s, known := idShapes[platforms.Name(p)]; !known || !s.chats.MatchString(chat) {
+		c.add(key, "%q must name the platform and the chat's id, like \"telegram:-1001234567890\"; \"/\" and the id of a topic or thread may follow", where)
+	}
+}
+
 // ids checks the ids of one platform. With open, "*" stands for everybody.
 func (c *checker) ids(key string, name platforms.Name, list []string, shape *regexp.Regexp, open bool) {
 	for _, id := range list {

@@ -38,6 +38,14 @@ func (c *checker) oneOf(key, value string, allowed ...string) {
 	}
 }
 
+func (c *checker) busy(key string, value gateway.Busy) {
+	var modes []string
+	for _, m := range gateway.BusyModes() {
+		modes = append(modes, m.Mode)
+	}
+	c.oneOf(key, string(value), modes...)
+}
+
 func (c *checker) between(key string, value, low, high int) {
 	if value < low || value > high {
 		c.add(key, "%d is not between %d and %d", value, low, high)
@@ -92,7 +100,19 @@ func validate(cfg *Config) []string {
 	validatePlatforms(c, &cfg.Platforms)
 	validateAccess(c, &cfg.Access)
 	c.between("gateway.workers", cfg.Gateway.Workers, 1, 10_000)
-	c.oneOf("gateway.busy", string(cfg.Gateway.Busy), string(gateway.Interrupt), string(gateway.Queue))
+	c.busy("gateway.busy", cfg.Gateway.Busy)
+	c.between("gateway.max_queued", cfg.Gateway.MaxQueued, 1, 100_000)
+	c.between("gateway.max_queued_per_user", cfg.Gateway.MaxQueuedPerUser, 1, cfg.Gateway.MaxQueued)
+	if cfg.Gateway.MaxAge < 0 {
+		c.add("gateway.max_age", "%s is less than 0s", cfg.Gateway.MaxAge)
+	}
+	for i, chat := range cfg.Chats {
+		key := fmt.Sprintf("chats[%d]", i)
+		c.place(key+".where", chat.Where)
+		if chat.Busy != "" {
+			c.busy(key+".busy", chat.Busy)
+		}
+	}
 	if cfg.Gateway.CatchUp < 0 || cfg.Gateway.CatchUp.Hours() > 144 {
 		c.add("gateway.catch_up", "%s is not between 0s and 144h", cfg.Gateway.CatchUp)
 	}
