@@ -51,11 +51,10 @@ func (c *conversation) busy(at platforms.Address) Busy {
 	return c.g.cfg.busy(c.g.moves.first(at))
 }
 
-// busy returns the mode that is configured for an address: for the topic or thread, else the chat, else all.
+// busy returns the mode that is configured for an address.
 func (cfg *Config) busy(at platforms.Address) Busy {
-	chat := string(at.Platform) + ":" + at.Chat
-	for _, where := range []string{chat + "/" + at.Thread, chat} {
-		if mode := cfg.Chats[where].Busy; mode != "" {
+	for _, place := range placesOf(at) {
+		if mode := cfg.BusyAt[place]; mode != "" {
 			return mode
 		}
 	}

@@ -252,7 +252,7 @@ func (r *rig) configure(text string) {
 		case "busy":
 			r.cfg.Busy = gateway.Busy(value)
 		case "busy_in_group":
-			r.cfg.Chats = map[string]gateway.ChatConfig{string(r.world.name) + ":" + r.world.places["group"]: {Busy: gateway.Busy(value)}}
+			r.cfg.BusyAt = map[string]gateway.Busy{string(r.world.name) + ":" + r.world.places["group"]: gateway.Busy(value)}
 		case "max_queued":
 			r.cfg.MaxQueued = number(value)
 		case "max_queued_per_user":

@@ -41,8 +41,8 @@ const (
 type Config struct {
 	Access           Access
 	Workers          int                       // turns that run at once
-	Busy             Busy                      // where no other mode is set or configured
-	Chats            map[string]ChatConfig     // what is different in some chats, by "platform:chat" or "platform:chat/thread"
+	Busy             Busy                      //
+	BusyAt           map[string]Busy           // where another one is, by place; see placesOf
 	Debounce         time.Duration             // how long to wait for more before a turn starts
 	Window           int                       // tokens of the model's context window
 	MaxOutput        int                       // tokens reserved for a reply
@@ -59,11 +59,6 @@ type Config struct {
 	MaxAge           time.Duration             // how old a message may be when it gets here and is answered; 0 = any age
 	Grace            time.Duration             // how long shutting down may wait for turns, and again for answers
 	Prompt           loop.PromptLayers
-}
-
-// ChatConfig is what is different in one chat, topic or thread. Zero values are as everywhere.
-type ChatConfig struct {
-	Busy Busy
 }
 
 // Parts is what a gateway is made of.

@@ -31,7 +31,6 @@ type Config struct {
 	Platforms  PlatformsConfig  `toml:"platforms"`
 	Access     AccessConfig     `toml:"access"`
 	Gateway    GatewayConfig    `toml:"gateway"`
-	Chats      []ChatConfig     `toml:"chats"`
 	Loop       LoopConfig       `toml:"loop"`
 	Context    ContextConfig    `toml:"context"`
 	Tools      ToolsConfig      `toml:"tools"`
@@ -110,11 +109,14 @@ type GatewayConfig struct {
 
 	MaxQueued        int `toml:"max_queued"`
 	MaxQueuedPerUser int `toml:"max_queued_per_user"`
+
+	At []GatewayAtPlace `toml:"at"`
 }
 
-// ChatConfig says what is different in one chat, topic or thread.
-type ChatConfig struct {
-	Where string       `toml:"where"` // "platform:chat" or "platform:chat/thread"
+// GatewayAtPlace is what is different on one platform ("telegram"), in one chat ("telegram:123") or in one topic or thread
+// of it ("telegram:123/7").
+type GatewayAtPlace struct {
+	Place string       `toml:"place"`
 	Busy  gateway.Busy `toml:"busy"`
 }
 
@@ -284,11 +286,11 @@ func (c *Config) access() gateway.Access {
 	return a
 }
 
-// chats returns what is different in some chats. The config has been validated.
-func (c *Config) chats() map[string]gateway.ChatConfig {
-	all := map[string]gateway.ChatConfig{}
-	for _, chat := range c.Chats {
-		all[chat.Where] = gateway.ChatConfig{Busy: chat.Busy}
+// busyAt returns where another busy mode is. The config has been validated.
+func (c *Config) busyAt() map[string]gateway.Busy {
+	all := map[string]gateway.Busy{}
+	for _, at := range c.Gateway.At {
+		all[at.Place] = at.Busy
 	}
 	return all
 }

@@ -57,13 +57,18 @@ func (c *checker) entries(key string, list []string, shape func(idShape) *regexp
 	}
 }
 
-// place checks the name of a chat, or of a topic or thread of one.
-func (c *checker) place(key, where string) {
-	p, chat, _ := strings.Cut(where, ":")
+// place checks the name of a platform, a chat, or a topic or thread of one, and that it has not been seen.
+func (c *checker) place(key, place string, seen map[string]bool) {
+	p, chat, one := strings.Cut(place, ":")
 	chat, _, _ = strings.Cut(chat, "/")
-	if s, known := idShapes[platforms.Name(p)]; !known || !s.chats.MatchString(chat) {
-		c.add(key, "%q must name the platform and the chat's id, like \"telegram:-1001234567890\"; \"/\" and the id of a topic or thread may follow", where)
+	shape, known := idShapes[platforms.Name(p)]
+	switch {
+	case !known || one && !shape.chats.MatchString(chat):
+		c.add(key, "%q is neither a platform like \"telegram\" nor a chat like \"telegram:-1001234567890\"", place)
+	case seen[place]:
+		c.add(key, "%q stands there twice", place)
 	}
+	seen[place] = true
 }
 
 // ids checks the ids of one platform. With open, "*" stands for everybody.

@@ -106,11 +106,12 @@ func validate(cfg *Config) []string {
 	if cfg.Gateway.MaxAge < 0 {
 		c.add("gateway.max_age", "%s is less than 0s", cfg.Gateway.MaxAge)
 	}
-	for i, chat := range cfg.Chats {
-		key := fmt.Sprintf("chats[%d]", i)
-		c.place(key+".where", chat.Where)
-		if chat.Busy != "" {
-			c.busy(key+".busy", chat.Busy)
+	seen := map[string]bool{}
+	for i, at := range cfg.Gateway.At {
+		key := fmt.Sprintf("gateway.at[%d]", i)
+		c.place(key+".place", at.Place, seen)
+		if at.Busy != "" {
+			c.busy(key+".busy", at.Busy)
 		}
 	}
 	if cfg.Gateway.CatchUp < 0 || cfg.Gateway.CatchUp.Hours() > 144 {

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/talaria-agent/talaria/gateway"
-	"github.com/talaria-agent/talaria/platforms"
 )
 
 // DeliveryConfig says how answers come.
@@ -48,15 +47,7 @@ func validateDelivery(c *checker, d *DeliveryConfig) {
 	seen := map[string]bool{}
 	for i, at := range d.At {
 		key := fmt.Sprintf("delivery.at[%d]", i)
-		platform, chat, one := strings.Cut(at.Place, ":")
-		shape, known := idShapes[platforms.Name(platform)]
-		switch {
-		case !known || one && !shape.chats.MatchString(chat):
-			c.add(key+".place", "%q is neither a platform like \"telegram\" nor a chat like \"telegram:-1001234567890\"", at.Place)
-		case seen[at.Place]:
-			c.add(key+".place", "%q stands there twice", at.Place)
-		}
-		seen[at.Place] = true
+		c.place(key+".place", at.Place, seen)
 		c.oneOf(key+".final", string(at.Final), append(finals, "")...)
 	}
 }

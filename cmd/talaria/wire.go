@@ -119,7 +119,7 @@ func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter,
 	}
 	g, err := gateway.New(gateway.Config{
 		Access: cfg.access(), Workers: cfg.Gateway.Workers, Busy: cfg.Gateway.Busy, Debounce: cfg.Gateway.Debounce, CatchUp: cfg.Gateway.CatchUp,
-		Chats: cfg.chats(), MaxQueued: cfg.Gateway.MaxQueued, MaxQueuedPerUser: cfg.Gateway.MaxQueuedPerUser, MaxAge: cfg.Gateway.MaxAge,
+		BusyAt: cfg.busyAt(), MaxQueued: cfg.Gateway.MaxQueued, MaxQueuedPerUser: cfg.Gateway.MaxQueuedPerUser, MaxAge: cfg.Gateway.MaxAge,
 		Window: cfg.Model.Window, MaxOutput: cfg.Model.MaxOutput, CompressAt: cfg.Gateway.CompressAt,
 		Progress: cfg.Progress.Mode, EditEvery: cfg.Progress.EditInterval, WorkRoot: work, Workspace: workspace, NewWork: newWork,
 		Delivery: cfg.deliveries(), Grace: grace,
