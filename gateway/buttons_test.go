@@ -26,7 +26,9 @@ func TestPermissionButtonsFitOnAPhone(t *testing.T) {
 
 // TestNativeCommandsTakeArguments: without a declared argument Discord lets nobody write one.
 func TestNativeCommandsTakeArguments(t *testing.T) {
-	takes := map[string]bool{"approvals": true, "branch": true, "compress": true, "resume": true, "title": true, "undo": true}
+	takes := map[string]bool{
+		"approvals": true, "branch": true, "busy": true, "compress": true, "queue": true, "resume": true, "steer": true, "title": true, "undo": true,
+	}
 	for _, c := range NativeCommands() {
 		if takes[c.Name] != (c.Argument != "") {
 			t.Errorf("/%s has the argument %q", c.Name, c.Argument)
