@@ -37,14 +37,6 @@ func testTools() ([]tools.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	deaf, err := tools.New(tools.Spec{Name: "deaf", Toolset: "test", Description: "Sleeps, whatever happens.", Risk: tools.ReadOnly},
-		func(_ context.Context, _ tools.Scope, a sleepArgs) (tools.Result, error) {
-			time.Sleep(time.Duration(a.Seconds) * time.Second)
-			return tools.Result{Text: "slept"}, nil
-		})
-	if err != nil {
-		return nil, err
-	}
 	execute, err := tools.New(tools.Spec{Name: "execute", Toolset: "test", Description: "Does something dangerous.", Risk: tools.Executes},
 		func(context.Context, tools.Scope, noArgs) (tools.Result, error) {
 			return tools.Result{Text: "boom"}, nil
@@ -98,5 +90,5 @@ func testTools() ([]tools.Tool, error) {
 	}, func(context.Context, tools.Scope, fetchArgs) (tools.Result, error) {
 		return tools.Result{}, fmt.Errorf("dial: %w", syscall.ECONNREFUSED)
 	})
-	return []tools.Tool{sleep, nap, deaf, execute, broken, logs, fetch}, err
+	return []tools.Tool{sleep, nap, execute, broken, logs, fetch}, err
 }
