@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/talaria-agent/talaria/sessions"
@@ -161,6 +160,7 @@ func (c *Compressor) compress(ctx context.Context, s *sessions.Session, aim Aim,
 	ratio := calibrate(s)
 	messages, _ := Repair(s.Messages)
 	plan := layOut(messages, c.tailBudget(), c.maxMessages()/2)
+	var tags []tag
 	if size := estimateUnits(plan.middle); size >= minMiddle || len(messages) > c.maxMessages() && len(plan.middle) > 0 {
 		if aim.Flush != nil {
 			aim.Flush(ctx)
@@ -170,15 +170,16 @@ func (c *Compressor) compress(ctx context.Context, s *sessions.Session, aim Aim,
 			return sessions.Compaction{}, err
 		}
 		cutResults(plan.tail, maxResult)
-		out.Messages, out.Summary = plan.assemble(text), byModel
+		out.Messages, tags = plan.assemble(text)
+		out.Summary = byModel
 	} else {
 		all := units(messages)
 		if !cutResults(all, maxResult) {
 			return sessions.Compaction{}, ErrNothingToCompress
 		}
-		out.Messages = slices.Concat(all...)
+		out.Messages, tags = spread(all, tagUnits(all, c.tailBudget(), c.maxMessages()/2))
 	}
-	protect(out.Messages, int(protectedShare*float64(c.window)/max(ratio.factor(), 0.1)), aim.Work, fmt.Sprintf("compacted%d-%d", s.Revision, out.Count))
+	protect(out.Messages, tags, int(protectedShare*float64(c.window)/max(ratio.factor(), 0.1)), aim.Work, fmt.Sprintf("compacted%d-%d", s.Revision, out.Count))
 	if err := CheckLedger(out.Messages); err != nil {
 		return sessions.Compaction{}, fmt.Errorf("compress: the shorter ledger is not valid: %w", err)
 	}

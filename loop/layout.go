@@ -45,53 +45,29 @@ func units(messages []sessions.Message) []unit {
 	return out
 }
 
-// layOut plans the compression of a valid ledger: the newest units that fit into budget tokens stay, by half more if
-// the last of them is large, but no more than most messages.
+// layOut plans the compression of a valid ledger by the tags of its units.
 func layOut(messages []sessions.Message, budget, most int) (l layout) {
 	all := units(messages)
-	if len(all) == 0 {
-		return l
-	}
-	l.first = all[0][0]
-	rest := l.takeHead(all[1:])
-	tail, size, count := len(rest), 0, 0
-	for tail > 0 {
-		n := estimateUnits(rest[tail-1 : tail])
-		if count += len(rest[tail-1]); size > 0 && (size >= budget || size+n > budget*3/2 || count > most) {
-			break
+	for i, t := range tagUnits(all, budget, most) {
+		u := all[i]
+		switch {
+		case t == tagOrdinary:
+			l.middle = append(l.middle, u)
+		case t == tagRecent:
+			l.tail = append(l.tail, u)
+		case t == tagSystem:
+			if text, ok := strings.CutPrefix(u[0].Text, summaryBegin); ok {
+				l.earlier, _ = strings.CutSuffix(text, summaryEnd)
+			}
+		case i == 0:
+			l.first = u[0]
+		case u.role() == sessions.RoleAssistant:
+			l.reply = u[0]
+		default:
+			l.request = &u[0]
 		}
-		size += n
-		tail--
-	}
-	if a := lastOf(rest, sessions.RoleAssistant); a >= 0 {
-		tail = min(tail, a)
-	}
-	l.middle, l.tail = slices.Clone(rest[:tail]), rest[tail:]
-	if u := lastOf(rest, sessions.RoleUser); u >= 0 && u < tail {
-		l.request = &rest[u][0]
-		l.middle = slices.Delete(l.middle, u, u+1)
 	}
 	return l
-}
-
-// takeHead takes the first answer and an earlier summary from the units that follow the first user message.
-func (l *layout) takeHead(rest []unit) []unit {
-	if len(rest) > 0 && rest[0].role() == sessions.RoleAssistant && len(rest[0]) == 1 {
-		l.reply, rest = rest[0][0], rest[1:]
-	}
-	if len(rest) == 0 || rest[0].role() != sessions.RoleUser {
-		return rest
-	}
-	text, ok := strings.CutPrefix(rest[0][0].Text, summaryBegin)
-	if !ok {
-		return rest
-	}
-	l.earlier, _ = strings.CutSuffix(text, summaryEnd)
-	rest = rest[1:]
-	if len(rest) > 0 && len(rest[0]) == 1 && rest[0][0].Text == summaryTaken {
-		rest = rest[1:]
-	}
-	return rest
 }
 
 func lastOf(all []unit, role sessions.Role) int {
@@ -137,25 +113,35 @@ func cutTokens(text string, limit int) string {
 	return fmt.Sprintf("%s\n[... %d bytes are left out here to save room ...]\n%s", head, omitted, tail)
 }
 
-// assemble returns the shorter ledger: the first exchange, the summary as a user message, the newest messages.
-func (l layout) assemble(summary string) []sessions.Message {
+// assemble returns the shorter ledger and what each message is: the first exchange, the summary as a user message, the
+// newest messages.
+func (l layout) assemble(summary string) (messages []sessions.Message, tags []tag) {
+	add := func(t tag, m ...sessions.Message) {
+		for range m {
+			tags = append(tags, t)
+		}
+		messages = append(messages, m...)
+	}
 	user := func(text string) sessions.Message { return sessions.Message{Role: sessions.RoleUser, Text: text} }
 	assistant := func(text string) sessions.Message { return sessions.Message{Role: sessions.RoleAssistant, Text: text} }
 
-	out := []sessions.Message{user(cutTokens(l.first.Text, maxFirst))}
+	add(tagTask, user(cutTokens(l.first.Text, maxFirst)))
 	if l.reply.Blank() {
-		out = append(out, assistant(stepsFollow))
+		add(tagTask, assistant(stepsFollow))
 	} else {
-		out = append(out, assistant(cutTokens(l.reply.Text, maxFirst)))
+		add(tagTask, assistant(cutTokens(l.reply.Text, maxFirst)))
 	}
-	out = append(out, user(summaryBegin+summary+summaryEnd))
+	add(tagSystem, user(summaryBegin+summary+summaryEnd))
 	if l.request != nil || len(l.tail) > 0 && l.tail[0].role() == sessions.RoleUser {
-		out = append(out, assistant(summaryTaken))
+		add(tagSystem, assistant(summaryTaken))
 	}
 	if l.request != nil {
-		out = append(out, *l.request)
+		add(tagTask, *l.request)
 	}
-	return append(out, slices.Concat(l.tail...)...)
+	for _, u := range l.tail {
+		add(tagRecent, u...)
+	}
+	return messages, tags
 }
 
 // isSummary tells whether a message is a summary that an earlier compression wrote.

@@ -11,9 +11,10 @@ import (
 
 const leastProtected = 200 // tokens that stay of a message that is cut
 
-// protect cuts the longest messages of a compressed ledger until all of it has at most limit tokens. The whole of each goes
-// to a file of the work folder; if there is no folder, what a person said is left alone.
-func protect(messages []sessions.Message, limit int, work, id string) {
+// protect cuts the longest messages of a compressed ledger, in which next to nothing ordinary is left, until all of it has at most
+// limit tokens. The whole of each goes to a file of the work folder; if there is no folder, what a person said is left
+// alone. What is tagged as system is never cut.
+func protect(messages []sessions.Message, tags []tag, limit int, work, id string) {
 	order := make([]int, len(messages))
 	for i := range order {
 		order[i] = i
@@ -28,7 +29,7 @@ func protect(messages []sessions.Message, limit int, work, id string) {
 		if over <= 0 || size <= leastProtected {
 			return
 		}
-		if isSummary(*m) || work == "" && m.Role == sessions.RoleUser {
+		if tags[i] == tagSystem || work == "" && m.Role == sessions.RoleUser {
 			continue
 		}
 		where := "The rest could not be kept."
