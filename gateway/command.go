@@ -192,6 +192,9 @@ func (c *conversation) cmdStatus(ctx context.Context, in *input) {
 		fmt.Fprintf(&b, ", compressed %d×", s.Compactions)
 	}
 	fmt.Fprintf(&b, "\n- Model: %s\n- Busy mode: %s\n", c.g.runner.Model.Name(), c.busy(in.origin().Address))
+	if lost := s.Undelivered; lost != nil {
+		fmt.Fprintf(&b, "- Not delivered: an answer at %s (%s)\n", lost.At.UTC().Format("2006-01-02 15:04 MST"), lost.Reason)
+	}
 	c.reply(ctx, in, b.String())
 }
 

@@ -199,6 +199,8 @@ func (c *conversation) handle(ctx context.Context, mail any) {
 		}
 	case doubtful:
 		c.offerAgain(ctx, m)
+	case undeliverable:
+		c.noteUndelivered(ctx, m)
 	case unsure:
 		if c.known[m.item.ID] {
 			c.g.counted(m.item)

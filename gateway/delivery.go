@@ -74,6 +74,10 @@ func (o *outbox) settle(j *job) {
 		return
 	case sessions.Sent:
 		o.signed(j.out.sign, platform)
+	case sessions.Dead:
+		if !j.out.Closing {
+			o.undelivered(j.row)
+		}
 	}
 	o.observe(RowSettled{Platform: platform, State: state, Waited: j.out.sign.waited()})
 	o.logged(j).Info("delivery ended", "state", state, "as", j.row.Parts[0].MessageID)

@@ -149,6 +149,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 	g.outbox = newOutbox(delivery, g.store, g.adapters, g.log)
 	g.outbox.observe = g.observe
 	g.outbox.signed = func(s *firstSign, p platforms.Name) { s.shown(g, p) }
+	g.outbox.undelivered = g.undelivered
 	g.outbox.doubt, g.outbox.now, g.outbox.moved = g.doubt, g.moves.now, g.migrated
 	if err := g.recover(ctx); err != nil {
 		return fmt.Errorf("take over what an earlier run left: %w", err)

@@ -14,14 +14,15 @@ import (
 // outbox delivers rows: one lane an address, in the order of their commits, one goroutine a lane while it has work. A
 // lane that has to wait holds no other.
 type outbox struct {
-	store    sessions.Store
-	adapters map[platforms.Name]platforms.Adapter
-	log      *slog.Logger
-	doubt    func(sessions.Key, sessions.RowID)                                 // called when nothing is left to do for a row but what is in doubt
-	now      func(platforms.Address) platforms.Address                          // where something for an address has to be sent
-	moved    func(ctx context.Context, from platforms.Address, to string) error // called when a chat turns out to have moved
-	observe  func(Event)
-	signed   func(*firstSign, platforms.Name) // called when an answer is there
+	store       sessions.Store
+	adapters    map[platforms.Name]platforms.Adapter
+	log         *slog.Logger
+	undelivered func(sessions.Row)                                                 // called when a part of a row will never be sent
+	doubt       func(sessions.Key, sessions.RowID)                                 // called when nothing is left to do for a row but what is in doubt
+	now         func(platforms.Address) platforms.Address                          // where something for an address has to be sent
+	moved       func(ctx context.Context, from platforms.Address, to string) error // called when a chat turns out to have moved
+	observe     func(Event)
+	signed      func(*firstSign, platforms.Name) // called when an answer is there
 
 	ctx   context.Context // ends when delivery must stop at once
 	mu    sync.Mutex
