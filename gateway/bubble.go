@@ -75,14 +75,14 @@ func (b *bubble) start() {
 func (b *bubble) settle() {
 	select {
 	case <-b.begun:
-		waitFor(b.posted)
+		waitAtMostFor(b.posted, bubbleSettle)
 	default:
 	}
 }
 
-// waitFor waits for a channel, not long.
-func waitFor(c <-chan struct{}) {
-	timer := time.NewTimer(bubbleSettle)
+// waitAtMostFor waits for a channel, not longer than given.
+func waitAtMostFor(c <-chan struct{}, atMost time.Duration) {
+	timer := time.NewTimer(atMost)
 	defer timer.Stop()
 	select {
 	case <-c:
@@ -141,7 +141,7 @@ func (b *bubble) park() {
 // halt ends the showing of progress.
 func (b *bubble) halt() {
 	b.ended.Do(func() { close(b.over) })
-	waitFor(b.done)
+	waitAtMostFor(b.done, bubbleSettle)
 }
 
 func (b *bubble) run() {
@@ -165,7 +165,7 @@ func (b *bubble) keep(ctx context.Context, shown string) {
 		case <-ctx.Done():
 			return
 		case <-b.over:
-			b.pause(ctx)
+			b.pause(b.t.c.g.outbox.ctx)
 			return
 		case <-b.ring:
 		case <-time.After(b.refresh()):
@@ -218,16 +218,18 @@ func (b *bubble) post(ctx context.Context) string {
 		return ""
 	case <-b.begun:
 	case <-timer.C:
+		if b.t.stream.writing() && !b.calling(ctx) { // there is something better to see
+			return ""
+		}
 	}
 	t := b.t
+	if b.adopt(ctx) {
+		return ""
+	}
 	text := b.text()
 	out := b.outgoing(text, true)
 	out.Key, out.Silent, out.Class = t.id, true, platforms.PriorityApproval // a person waits for a first sign
-	began := time.Now()
-	id, err := t.c.g.adapters[t.address.Platform].Send(ctx, t.address, out)
-	if platforms.ClassOf(err) == platforms.OutcomeUnknown {
-		id, err = b.find(ctx, out, began, err)
-	}
+	id, err := t.c.g.post(ctx, t.address, out)
 	if err != nil {
 		t.c.g.log.Warn("progress is not shown", "task", t.id, "error", err)
 		return ""
@@ -240,34 +242,42 @@ func (b *bubble) post(ctx context.Context) string {
 	if late {
 		t.owe(ctx, lastEdit(t.address, id, b.end))
 	} else {
-		t.shown(ctx, id)
+		t.shown(ctx, sessions.BubbleShown{Turn: t.id, MessageID: id})
 	}
 	return text
 }
 
-// find looks for a bubble that may have been posted, once, so that it does not say "working" for ever. It returns the
-// given error if that is not possible or there is none.
-func (b *bubble) find(ctx context.Context, out platforms.Outgoing, began time.Time, lost error) (string, error) {
-	adapter := b.t.c.g.adapters[b.t.address.Platform]
-	if time.Since(began) < adapter.Limits().IdempotentFor/2 {
-		return adapter.Send(ctx, b.t.address, out)
+// calling waits for the first tool call. It reports false if there is none.
+func (b *bubble) calling(ctx context.Context) bool {
+	select {
+	case <-b.begun:
+		return true
+	case <-b.over:
+	case <-ctx.Done():
 	}
-	finder, ok := adapter.(platforms.Finder)
-	if !ok || !sleepUntil(ctx, time.Now().Add(lookPause)) {
-		return "", lost
-	}
-	id, err := finder.Find(ctx, b.t.address, out, began)
-	if err == nil && id == "" {
-		err = lost
-	}
-	return id, err
+	return false
 }
 
-// shown records the bubble in the log, so that a restart finds it again. The log refuses it while the turn is not open.
-func (t *turn) shown(ctx context.Context, message string) {
-	err := t.log.append(ctx, sessions.Record{Entries: []sessions.Entry{sessions.BubbleShown{Turn: t.id, MessageID: message}}})
-	if err != nil {
-		t.c.g.log.Debug("the progress message was not recorded", "task", t.id, "error", err)
+// adopt makes the message that shows what the model said beside its tool calls the bubble, if there is one.
+func (b *bubble) adopt(ctx context.Context) bool {
+	id, said, rest := b.t.stream.give()
+	if id == "" {
+		return false
+	}
+	b.mu.Lock()
+	b.message = id
+	if b.state.mode != ProgressVerbose { // which has it already
+		b.state.lines = append([]line{{remark: oneLine(said, verboseRunes)}}, b.state.lines...)
+	}
+	b.mu.Unlock()
+	b.t.shown(ctx, sessions.BubbleShown{Turn: b.t.id, MessageID: id}, rest)
+	return true
+}
+
+// shown records in the log what shows the turn, so that a restart finds it again. The log refuses it while the turn is not open.
+func (t *turn) shown(ctx context.Context, shown ...sessions.Entry) {
+	if err := t.log.append(ctx, sessions.Record{Entries: shown}); err != nil {
+		t.c.g.log.Debug("a message that shows progress was not recorded", "task", t.id, "error", err)
 	}
 }
 
@@ -282,11 +292,6 @@ func (b *bubble) pause(ctx context.Context) {
 	if err := b.edit(ctx, "⏸ Interrupted by a restart; I will go on from here.", false); err != nil {
 		b.t.c.g.log.Debug("a progress message could not be changed", "task", b.t.id, "error", err)
 	}
-}
-
-// lastEdit is the last edit of a message that has shown how something goes on.
-func lastEdit(at platforms.Address, message, text string) output {
-	return output{To: at, Pieces: []string{text}, Shown: []string{message}, Closing: true}
 }
 
 func (b *bubble) text() string {

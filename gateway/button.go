@@ -103,16 +103,3 @@ func (c *conversation) pressed(ctx context.Context, in *input) {
 	}
 	c.reply(ctx, in, "")
 }
-
-// replace changes one of our messages and takes its buttons away, as well as it can.
-func (g *Gateway) replace(at platforms.Address, messageID, text string) {
-	editor, ok := g.adapters[at.Platform].(platforms.Editor)
-	if !ok || messageID == "" {
-		return
-	}
-	g.beside(func(ctx context.Context) {
-		if err := editor.Edit(ctx, at, messageID, platforms.Outgoing{Text: text, Class: platforms.PriorityApproval}); err != nil {
-			g.log.Warn("a message could not be changed", "message", messageID, "error", err)
-		}
-	})
-}

@@ -38,7 +38,8 @@ type rule struct {
 type modelStep []string
 
 // parseModel reads the "model" section: "on TEXT" begins a rule, "on hint: TEXT" one for calls with such a hint, each "say", "call", "empty" or "fail" line ends a
-// step; lines like "wait", "hold" and "after" belong to the step that follows; "and call" adds a call to the step before.
+// step; lines like "wait", "hold" and "after" belong to the step that follows; "stream" lines are what
+// it says beforehand, joined by spaces; "and call" adds a call to the step before.
 // A step behind "after TEXT" is played only if the newest tool result contains the text; if not, the model gives up. In
 // what it says {result} is that result, and in a call {file} is the file of a whole result that it names.
 func parseModel(text string) (*scripted, error) {
@@ -89,14 +90,21 @@ func (m *scripted) Call(ctx context.Context, req loop.Request, onText func(strin
 	step, last := m.step(req)
 	var reply loop.Reply
 	reply.Message.Role, reply.Finish = sessions.RoleAssistant, loop.FinishStop
+	streamed := ""
 	for i, line := range step {
 		verb, rest, _ := strings.Cut(line, " ")
 		switch verb {
 		case "say":
 			reply.Message.Text = strings.ReplaceAll(expandRepeat(rest), "{result}", last)
-			onText(reply.Message.Text)
+			onText(strings.TrimPrefix(reply.Message.Text, streamed))
 		case "stream":
-			onText(rest)
+			piece := expandRepeat(rest)
+			if streamed != "" {
+				piece = " " + piece
+			}
+			streamed += piece
+			reply.Message.Text = streamed
+			onText(piece)
 		case "after":
 			if !strings.Contains(last, rest) {
 				reply.Message.Text = fmt.Sprintf("(I do not see %q in the result)", rest)

@@ -264,7 +264,9 @@ func (r *rig) configure(text string) {
 		case "workers":
 			r.cfg.Workers = number(value)
 		case "final":
-			r.cfg.Delivery = gateway.Deliveries{"": {Final: gateway.Final(value)}}
+			r.deliver(func(d *gateway.Delivery) { d.Final = gateway.Final(value) })
+		case "stream":
+			r.deliver(func(d *gateway.Delivery) { d.Stream = gateway.Stream(value) })
 		case "progress":
 			r.cfg.Progress = gateway.Progress(value)
 		case "fallback":
@@ -429,4 +431,11 @@ func (l *logBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.String()
+}
+
+// deliver changes how answers come.
+func (r *rig) deliver(change func(*gateway.Delivery)) {
+	d := r.cfg.Delivery[""]
+	change(&d)
+	r.cfg.Delivery = gateway.Deliveries{"": d}
 }

@@ -10,9 +10,18 @@ const (
 	FinalEdit Final = "edit" // the progress message becomes the answer, if there is one
 )
 
+// Stream says what is shown of an answer before it is complete.
+type Stream string
+
+const (
+	StreamOff  Stream = "off"  // nothing
+	StreamEdit Stream = "edit" // what has been written so far, in the message that becomes the answer
+)
+
 // Delivery is how answers come in one place.
 type Delivery struct {
-	Final Final
+	Final  Final
+	Stream Stream
 }
 
 // Deliveries says how answers come, by place: see placesOf, or "" for everywhere else. The most precise one

@@ -39,9 +39,10 @@ func (j *turnJournal) End(ctx context.Context, outcome loop.Outcome, entries ...
 	return err
 }
 
-// outputs is what a turn's end has to say: the answer, in a message of its own or in place of the progress message; and
-// what becomes of the latter.
+// outputs is what a turn's end has to say: the answer, in a message of its own or in place of those that have shown it or
+// the progress; and what becomes of these otherwise.
 func (t *turn) outputs(outcome loop.Outcome) []output {
+	grown := t.stream.finish()
 	shown := t.bubble.finish(outcome)
 	text := outcome.Text
 	if text != "" {
@@ -49,7 +50,13 @@ func (t *turn) outputs(outcome loop.Outcome) []output {
 	}
 	var outs []output
 	if out, ok := t.c.g.answer(t.inputs[len(t.inputs)-1], text); ok {
-		if shown != "" && t.delivery.Final == FinalEdit && out.To == t.address {
+		switch {
+		case outcome.Said && len(grown) > 0:
+			for _, m := range grown {
+				out.Shown = append(out.Shown, m.id)
+			}
+			grown = nil
+		case shown != "" && t.delivery.Final == FinalEdit && out.To == t.address:
 			out.Shown, shown = []string{shown}, ""
 		}
 		out.Bubble, out.Task, out.sign = shown, t.id, t.sign()
@@ -58,11 +65,15 @@ func (t *turn) outputs(outcome loop.Outcome) []output {
 	if shown != "" {
 		outs = append(outs, lastEdit(t.address, shown, t.bubble.end))
 	}
+	if n := len(grown); n > 0 {
+		outs = append(outs, t.stream.interrupted(grown[n-1]))
+	}
 	return outs
 }
 
 // leave gives up a turn that is not open in the log.
 func (t *turn) leave(why loop.EndReason) {
+	t.stream.halt()
 	if shown := t.bubble.finish(loop.Outcome{Reason: why}); shown != "" {
 		t.owe(t.c.g.outbox.ctx, lastEdit(t.address, shown, t.bubble.end))
 	}

@@ -27,6 +27,7 @@ type turn struct {
 	address   platforms.Address
 	delivery  Delivery
 	bubble    *bubble
+	stream    *stream // nil = the answer is not shown before it is complete
 	typing    *typing
 	steering  chan []*input // where the actor offers what the loop is to take in
 	asking    chan struct{} // holds one while a question for permission waits
@@ -58,14 +59,15 @@ func newTurn(ctx context.Context, c *conversation, inputs []*input, open *sessio
 		c: c, log: c.log, id: newID(), inputs: inputs, requester: o.Sender.ID, address: c.g.moves.now(o.Address), started: time.Now(),
 		asking: make(chan struct{}, 1), steering: make(chan []*input),
 	}
-	shown := ""
+	shown, streamed := "", []string(nil)
 	if open != nil {
-		t.id, t.resumed, t.requester, t.started, shown = open.ID, true, open.Requester, open.Started, open.Bubble
+		t.id, t.resumed, t.requester, t.started = open.ID, true, open.Requester, open.Started
+		shown, streamed = open.Bubble, open.Stream
 	}
 	t.ctx, t.cancel = context.WithCancelCause(ctx)
 	t.delivery = c.g.cfg.Delivery.at(o.Address)
 	t.typing = newTyping(c.g, t.address, t.sign())
-	t.bubble = newBubble(t, shown)
+	t.bubble, t.stream = newBubble(t, shown), newStream(t, streamed)
 	if t.resumed {
 		t.bubble.state.todos = t.log.snapshot().Todos
 	}
@@ -88,6 +90,7 @@ func (t *turn) run() turnEnd {
 	t.typing.start(t.ctx)
 	defer t.typing.stop()
 	t.bubble.start()
+	t.stream.start()
 	if !t.resumed {
 		if !t.again { // what it takes back may be what fills the window
 			t.compress()
@@ -167,6 +170,7 @@ func (t *turn) loop() turnEnd {
 	outcome := g.runner.Run(t.ctx, task)
 	ended(outcome)
 	if !journal.ended {
+		t.stream.halt()
 		t.bubble.park()
 	}
 	return turnEnd{outcome: outcome, err: journal.err}
@@ -174,6 +178,7 @@ func (t *turn) loop() turnEnd {
 
 // observe takes an event of the loop. It never blocks.
 func (t *turn) observe(e loop.Event) {
+	t.stream.observe(e)
 	t.bubble.observe(e)
 	if _, text := e.(loop.TextDelta); !text {
 		t.c.g.observe(InTurn{Platform: t.address.Platform, Event: e})

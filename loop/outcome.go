@@ -6,9 +6,9 @@ import "fmt"
 func (t *turn) answer() Outcome {
 	t.said = true
 	if t.ending == "" {
-		return Outcome{Reason: EndAnswered, Text: t.reply.message.Text}
+		return Outcome{Reason: EndAnswered, Text: t.reply.message.Text, Said: true}
 	}
-	o := Outcome{Reason: t.ending}
+	o := Outcome{Reason: t.ending, Said: true}
 	o.Text = t.reply.message.Text + "\n\n_" + sentence(o) + "_"
 	return o
 }

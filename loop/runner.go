@@ -111,6 +111,7 @@ type Journal interface {
 // entry. Err says which, the turn stands open in the log, and nobody was told anything.
 type Outcome struct {
 	Reason EndReason
+	Said   bool   // the model wrote the text, or all but its last line
 	Text   string // Markdown: the answer, or the sentence that tells the person why there is none; empty if superseded
 	Err    error  // the cause, for the log; never shown as it is
 	Usage  sessions.Usage

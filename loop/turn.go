@@ -163,7 +163,7 @@ func (t *turn) idle(ctx context.Context) signal {
 	}
 	switch {
 	case last.Role == sessions.RoleAssistant && len(last.ToolCalls) == 0:
-		t.outcome = Outcome{Reason: EndAnswered, Text: last.Text}
+		t.outcome = Outcome{Reason: EndAnswered, Text: last.Text, Said: true}
 		return wasDone
 	case s.Turn.Resumed >= maxCrashes:
 		t.outcome = Outcome{Reason: EndCrashed, Err: fmt.Errorf("the process crashed %d times in this turn", s.Turn.Resumed)}

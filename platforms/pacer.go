@@ -102,6 +102,11 @@ func (p *Pacer) Take(ctx context.Context, permit Permit) error {
 	heap.Push(&p.waiting, w)
 	p.dispatch(time.Now())
 	p.mu.Unlock()
+	select {
+	case <-w.ready: // a call that need not wait is never dropped
+		return nil
+	default:
+	}
 	var err error
 	select {
 	case <-w.ready:

@@ -166,6 +166,11 @@ func TestPacerDropped(t *testing.T) {
 		if n := p.waiting.Len(); n != 0 {
 			t.Errorf("%d calls still wait", n)
 		}
+		for range 20 {
+			if err := p.Take(ctx, Permit{Classes: []string{"free"}}); err != nil {
+				t.Fatalf("a call that need not wait was dropped: %v", err)
+			}
+		}
 		time.Sleep(2 * time.Hour) // virtual: the timer of the freeze runs out
 	})
 }

@@ -125,6 +125,13 @@ type BubbleShown struct {
 	MessageID string `json:"message_id"`
 }
 
+// StreamShown records the platform's ids of the messages that show a turn's answer while it is being written, in order;
+// it replaces what was recorded before.
+type StreamShown struct {
+	Turn       string   `json:"turn"`
+	MessageIDs []string `json:"message_ids,omitempty"`
+}
+
 func (TurnStarted) kind() string      { return "turn_started" }
 func (TurnResumed) kind() string      { return "turn_resumed" }
 func (TurnParked) kind() string       { return "turn_parked" }
@@ -137,6 +144,7 @@ func (PromptBuilt) kind() string      { return "prompt_built" }
 func (Compaction) kind() string       { return "compaction" }
 func (Reset) kind() string            { return "reset" }
 func (BubbleShown) kind() string      { return "bubble_shown" }
+func (StreamShown) kind() string      { return "stream_shown" }
 func (DeliveryFailed) kind() string   { return "delivery_failed" }
 
 // entryJSON is an entry in the log: its kind and its fields.
@@ -182,6 +190,8 @@ func decodeEntry(j entryJSON) (Entry, error) {
 		return decodeAs[Reset](j)
 	case "bubble_shown":
 		return decodeAs[BubbleShown](j)
+	case "stream_shown":
+		return decodeAs[StreamShown](j)
 	case "todo_changed":
 		return decodeAs[TodoChanged](j)
 	case "notes_changed":

@@ -89,7 +89,7 @@ func (w *writer) entry() {
 	case w.turn == "":
 		choices = append(choices, w.begin, w.begin, w.reset, w.compact, w.takeBack, w.branch, w.resumeSession, w.titled)
 	case len(w.open) > 0:
-		choices = append(choices, w.result, w.result, w.resume, w.park, w.bubble, w.todo, w.delegated)
+		choices = append(choices, w.result, w.result, w.resume, w.park, w.bubble, w.stream, w.todo, w.delegated)
 	default:
 		choices = append(choices, w.reply, w.reply, w.steer, w.end, w.compact, w.bubble)
 	}
@@ -149,6 +149,7 @@ func (w *writer) resume() {
 	w.add(TurnResumed{Turn: w.turn, Within: rapid.Bool().Draw(w.t, "within"), At: noon})
 }
 func (w *writer) park()   { w.add(TurnParked{Turn: w.turn, At: noon}) }
+func (w *writer) stream() { w.add(StreamShown{Turn: w.turn, MessageIDs: []string{"m2"}}) }
 func (w *writer) bubble() { w.add(BubbleShown{Turn: w.turn, MessageID: "m"}) }
 func (w *writer) prompt() { w.add(PromptBuilt{System: fmt.Sprint(len(w.records))}) }
 func (w *writer) todo() {

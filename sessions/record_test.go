@@ -56,6 +56,7 @@ func everyEntry() []Entry {
 		approved,
 		Revoked{Rule: "r", For: "U1", By: "U2", At: at},
 		BubbleShown{Turn: "t1", MessageID: "m1"},
+		StreamShown{Turn: "t1", MessageIDs: []string{"m2", "m3"}},
 		TodoChanged{Turn: "t1", Items: todos},
 		notes,
 		Delegated{Turn: "t1", Used: turn.Delegated},
@@ -103,7 +104,7 @@ func TestEntriesAreComplete(t *testing.T) {
 	}
 	want := []string{
 		"approved", "aside", "assistant_message", "bubble_shown", "compaction", "delegated", "delivery_failed", "notes_changed", "prompt_built", "reset", "revoked",
-		"rewound", "setting_changed", "steered", "titled", "todo_changed", "tool_result", "turn_ended", "turn_parked", "turn_resumed", "turn_started", "user_message",
+		"rewound", "setting_changed", "steered", "stream_shown", "titled", "todo_changed", "tool_result", "turn_ended", "turn_parked", "turn_resumed", "turn_started", "user_message",
 	}
 	for _, k := range want { // permanent names: they stand in files
 		if !kinds[k] {

@@ -57,6 +57,7 @@ type Turn struct {
 	Usage     Usage      `json:"usage"`
 	Open      []ToolCall `json:"open,omitempty"`     // calls of the last assistant message without a result, in call order
 	Bubble    string     `json:"bubble,omitempty"`   // message id of the progress message, empty if none is known
+	Stream    []string   `json:"stream,omitempty"`   // message ids of the answer that is being written
 	From      int        `json:"from"`               // index in Messages of the turn's first message
 	Delegated Spent      `json:"delegated,omitzero"` // by its calls; not part of the counts above
 }
@@ -200,6 +201,8 @@ func (s *Session) apply(e Entry, r Record) error {
 		s.revoked(e)
 	case BubbleShown:
 		return s.inTurn(e.Turn, func(t *Turn) { t.Bubble = e.MessageID })
+	case StreamShown:
+		return s.inTurn(e.Turn, func(t *Turn) { t.Stream = e.MessageIDs })
 	case TodoChanged:
 		s.Todos = e.Items
 		return s.inTurn(e.Turn, func(*Turn) {})

@@ -36,7 +36,7 @@ func TestFoldATurn(t *testing.T) {
 		[]Entry{PromptBuilt{System: "be kind"}},
 		[]Entry{AssistantMessage{Turn: "t1", Message: calls, Usage: usage}},
 		nil, // a record without entries, as one that only consumes
-		[]Entry{BubbleShown{Turn: "t1", MessageID: "m1"}, result("c2")},
+		[]Entry{BubbleShown{Turn: "t1", MessageID: "m1"}, StreamShown{Turn: "t1", MessageIDs: []string{"m2"}}, result("c2")},
 		[]Entry{TurnResumed{Turn: "t1"}},
 	))
 	if err != nil {
@@ -48,7 +48,7 @@ func TestFoldATurn(t *testing.T) {
 		Exchanges: []Exchange{{Turn: "t1", Requester: "U1"}},
 		Turn: &Turn{
 			ID: "t1", Inputs: []ItemID{"i1"}, Requester: "U1", Started: noon, Rounds: 1, Calls: 2, Resumed: 1, Usage: usage,
-			Open: calls.ToolCalls[:1], Bubble: "m1",
+			Open: calls.ToolCalls[:1], Bubble: "m1", Stream: []string{"m2"},
 		},
 	}
 	if d := cmp.Diff(want, s); d != "" {
@@ -120,6 +120,7 @@ func TestFoldRefuses(t *testing.T) {
 		"end with open calls":   {[]Entry{result("c1"), TurnEnded{Turn: "t1"}}, "1 open calls"},
 		"end of another turn":   {[]Entry{TurnEnded{Turn: "t2"}}, "turn t2, which is not open"},
 		"reply in another turn": {[]Entry{AssistantMessage{Turn: "t2"}}, "turn t2, which is not open"},
+		"stream elsewhere":      {[]Entry{StreamShown{Turn: "t2"}}, "turn t2, which is not open"},
 		"bubble elsewhere":      {[]Entry{BubbleShown{Turn: "t2"}}, "turn t2, which is not open"},
 		"resumed elsewhere":     {[]Entry{TurnResumed{Turn: "t2"}}, "turn t2, which is not open"},
 		"result twice":          {[]Entry{result("c1"), result("c1")}, "call c1, which is not open"},

@@ -217,7 +217,7 @@ func defaultConfig() Config {
 		Memory:     MemoryConfig{Limit: agenttools.DefaultMemoryLimit, UserLimit: agenttools.DefaultUserLimit},
 		Delegation: DelegationConfig{MaxIterations: 50, MaxParallel: 4},
 		Progress:   ProgressConfig{Mode: gateway.ProgressAll, EditInterval: 1500 * time.Millisecond},
-		Delivery:   DeliveryConfig{Final: gateway.FinalNew},
+		Delivery:   DeliveryConfig{Final: gateway.FinalNew, Stream: gateway.StreamOff},
 		Recording:  RecordingConfig{MaxMB: 64},
 		Log:        LogConfig{Level: "info", Format: "text"},
 	}

@@ -19,6 +19,7 @@ final = "new"
 [[delivery.at]]
 place = "telegram"
 final = "edit"
+stream = "edit"
 [[delivery.at]]
 place = "slack:C1"
 `), env("TELEGRAM_BOT_TOKEN", "1:a"))
@@ -26,8 +27,11 @@ place = "slack:C1"
 		t.Fatal(err)
 	}
 	want := gateway.Deliveries{
-		"": {Final: gateway.FinalNew}, "telegram": {Final: gateway.FinalEdit}, "telegram:-5": {Final: gateway.FinalEdit},
-		"telegram:-6": {Final: gateway.FinalNew}, "slack:C1": {Final: gateway.FinalNew},
+		"":            {Final: gateway.FinalNew, Stream: gateway.StreamOff},
+		"telegram":    {Final: gateway.FinalEdit, Stream: gateway.StreamEdit},
+		"telegram:-5": {Final: gateway.FinalEdit, Stream: gateway.StreamEdit},
+		"telegram:-6": {Final: gateway.FinalNew, Stream: gateway.StreamEdit},
+		"slack:C1":    {Final: gateway.FinalNew, Stream: gateway.StreamOff},
 	}
 	if d := cmp.Diff(want, cfg.deliveries()); d != "" {
 		t.Errorf("(-want +got):\n%s", d)

@@ -129,6 +129,7 @@ func everyEntry(t *testing.T, h Harness) {
 				Message: sessions.Message{Role: sessions.RoleTool, Text: "late", ToolCallID: "c1"},
 			},
 			sessions.BubbleShown{Turn: "t", MessageID: "m1"},
+			sessions.StreamShown{Turn: "t", MessageIDs: []string{"m2"}},
 			sessions.TurnEnded{Turn: "t", Reason: "done", Error: "e", Usage: sessions.Usage{Input: 3}, Rounds: 1, At: start},
 			sessions.Reset{By: "U1", At: start},
 			sessions.Compaction{

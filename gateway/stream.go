@@ -1,0 +1,271 @@
+package gateway
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/talaria-agent/talaria/loop"
+	"github.com/talaria-agent/talaria/platforms"
+	"github.com/talaria-agent/talaria/platforms/markup"
+	"github.com/talaria-agent/talaria/sessions"
+)
+
+const (
+	streamAfter  = time.Second     // a reply that takes longer to be written is shown meanwhile
+	streamSettle = 5 * time.Second // how long the end of a turn waits for a call that is under way
+	streamCursor = " ▌"
+	streamBroken = "_… (interrupted)_"
+)
+
+// stream shows an answer while the model writes it, in messages of its own that grow by edits. It is lossy like the
+// bubble, and as little an answer: the commit that ends the turn holds the whole answer as an outbox row that names
+// these messages, and the row's delivery makes their last edits. So the log knows what was shown (StreamShown) and the
+// row what was delivered. What the model says beside tool calls is shown, too, until the bubble takes that message over
+// or the next text takes its place. A nil stream shows nothing and costs nothing.
+type stream struct {
+	t       *turn
+	editor  platforms.Editor
+	replyTo string // what the answer replies to
+
+	calls sync.Mutex // held while messages are posted and edited
+
+	mu     sync.Mutex
+	text   strings.Builder // what the model has written of the reply that it is writing
+	began  time.Time       // when the first piece of that came
+	aside  bool            // the reply is complete and has tool calls
+	posted []grown
+	late   bool // the turn has been closed; what is posted now is not wanted any more
+
+	ring  chan struct{}
+	over  chan struct{} // closed when the turn is over
+	done  chan struct{} // closed when nothing is under way any more
+	ended sync.Once
+}
+
+// grown is a message of a stream.
+type grown struct{ id, text string }
+
+// newStream returns the stream of a turn, nil if its answer is not to be shown before it is complete.
+func newStream(t *turn, shown []string) *stream {
+	editor, ok := t.c.g.adapters[t.address.Platform].(platforms.Editor)
+	if t.delivery.Stream != StreamEdit || !ok || t.address != t.inputs[0].origin().Address {
+		return nil
+	}
+	s := &stream{t: t, editor: editor, ring: make(chan struct{}, 1), over: make(chan struct{}), done: make(chan struct{})}
+	if answer, ok := t.c.g.answer(t.inputs[len(t.inputs)-1], streamCursor); ok {
+		s.replyTo = answer.ReplyTo
+	}
+	for _, id := range shown {
+		s.posted = append(s.posted, grown{id: id})
+	}
+	return s
+}
+
+// start begins to watch; finish or park must follow.
+func (s *stream) start() {
+	if s != nil {
+		s.t.c.g.bubbles.Go(s.run)
+	}
+}
+
+// observe takes an event of the loop. It never blocks.
+func (s *stream) observe(e loop.Event) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch e := e.(type) {
+	case loop.RoundStarted:
+		s.text.Reset()
+	case loop.Replied:
+		s.aside = e.Calls > 0
+	case loop.TextDelta:
+		if s.text.Len() == 0 {
+			s.began, s.aside = time.Now(), false
+		}
+		s.text.WriteString(e.Text)
+		s.wake()
+	}
+}
+
+func (s *stream) wake() {
+	select {
+	case s.ring <- struct{}{}:
+	default:
+	}
+}
+
+// writing tells whether there is something to show.
+func (s *stream) writing() bool {
+	if s == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Len() > 0
+}
+
+// halt ends the showing. It waits, not long, for a call that is under way.
+func (s *stream) halt() {
+	if s == nil {
+		return
+	}
+	s.ended.Do(func() { close(s.over) })
+	waitAtMostFor(s.done, streamSettle)
+}
+
+// finish ends the showing for good and returns the messages that are left to become the answer, or to be closed.
+func (s *stream) finish() []grown {
+	if s == nil {
+		return nil
+	}
+	s.halt()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.late = true
+	return slices.Clone(s.posted)
+}
+
+// give hands over the first message if it shows what the model said beside its tool calls, with that text, and with the
+// entry that records which messages are left.
+func (s *stream) give() (message, text string, rest sessions.Entry) {
+	if s == nil {
+		return "", "", nil
+	}
+	s.calls.Lock()
+	defer s.calls.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.late || !s.aside || len(s.posted) == 0 {
+		return "", "", nil
+	}
+	message = s.posted[0].id
+	s.posted = s.posted[1:]
+	return message, s.text.String(), s.entry()
+}
+
+// entry records the messages; mu is held.
+func (s *stream) entry() sessions.Entry {
+	shown := sessions.StreamShown{Turn: s.t.id}
+	for _, m := range s.posted {
+		shown.MessageIDs = append(shown.MessageIDs, m.id)
+	}
+	return shown
+}
+
+func (s *stream) run() {
+	defer close(s.done)
+	ctx := platforms.Droppable(s.t.c.g.outbox.ctx, s.over)
+	every := max(s.t.c.g.cfg.EditEvery, s.t.c.g.adapters[s.t.address.Platform].Limits().EditEvery)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.over:
+			return
+		case <-s.ring:
+		}
+		s.mu.Lock()
+		due := s.began.Add(streamAfter)
+		s.mu.Unlock()
+		if !s.pause(ctx, time.Until(due)) {
+			return
+		}
+		wait := every
+		if err := s.show(ctx); err != nil {
+			s.t.c.g.log.Debug("an answer could not be shown while it is written", "task", s.t.id, "error", err)
+			switch platforms.ClassOf(err) {
+			case platforms.RateLimited, platforms.Transient, platforms.BadFormat:
+				wait = max(wait, platforms.WaitOf(err))
+				s.wake()
+			default:
+				return
+			}
+		}
+		if !s.pause(ctx, wait) {
+			return
+		}
+	}
+}
+
+// pause waits, and reports whether the turn still goes on.
+func (s *stream) pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-s.over:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// show brings the messages up to what the model has written: one after the other, so that what no longer fits into one
+// goes on in the next.
+func (s *stream) show(ctx context.Context) error {
+	s.calls.Lock()
+	defer s.calls.Unlock()
+	s.mu.Lock()
+	text := s.text.String()
+	s.mu.Unlock()
+	for i, piece := range s.t.c.g.adapters[s.t.address.Platform].Split(markup.Growing(text, streamCursor)) {
+		if err := s.put(ctx, i, piece); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// put makes a message show a piece, posting it if there is none yet. Only the holder of calls changes posted.
+func (s *stream) put(ctx context.Context, i int, piece string) error {
+	if i < len(s.posted) {
+		if s.posted[i].text == piece {
+			return nil
+		}
+		out := platforms.Outgoing{Text: piece, Class: platforms.PriorityProgress}
+		if err := s.editor.Edit(ctx, s.t.address, s.posted[i].id, out); err != nil {
+			return err
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.posted[i].text = piece
+		return nil
+	}
+	out := platforms.Outgoing{Text: piece, Key: newID(), Class: platforms.PriorityApproval}
+	if i == 0 {
+		out.ReplyTo = s.replyTo
+	}
+	id, err := s.t.c.g.post(ctx, s.t.address, out)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	late := s.late
+	s.posted = append(s.posted, grown{id, piece})
+	shown := s.entry()
+	s.mu.Unlock()
+	if late {
+		s.t.c.g.remove(s.t.address, id)
+		return nil
+	}
+	s.t.shown(ctx, shown)
+	return nil
+}
+
+// interrupted is the last edit of an answer that will never be complete: what it shows, and that there is no more.
+func (s *stream) interrupted(last grown) output {
+	body := strings.ReplaceAll(last.text, streamCursor, "")
+	for {
+		text := strings.TrimSpace(markup.Growing(body, "") + "\n\n" + streamBroken)
+		if len(s.t.c.g.adapters[s.t.address.Platform].Split(text)) == 1 {
+			return lastEdit(s.t.address, last.id, text)
+		}
+		runes := []rune(body)
+		body = string(runes[:len(runes)*9/10])
+	}
+}
