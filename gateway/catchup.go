@@ -11,9 +11,10 @@ import (
 )
 
 const (
-	lookEvery  = 5 * time.Second // how often is looked whether a platform is still heard
-	noteEvery  = time.Minute     // how often that is written down
-	overlap    = time.Minute     // what is read once more, because clocks differ and a sign of life is no receipt
+	lookEvery  = 5 * time.Second        // how often is looked whether a platform is still heard
+	noteEvery  = time.Minute            // how often that is written down
+	joinFor    = 100 * time.Millisecond // how long a new place waits to be written down, for others that come with it
+	overlap    = time.Minute            // what is read once more, because clocks differ and a sign of life is no receipt
 	farthest   = 6 * 24 * time.Hour
 	catchUpFor = 30 * time.Minute // how long one place may fail to be read
 )
@@ -35,7 +36,7 @@ func (g *Gateway) listenTo(ctx context.Context, name platforms.Name, h platforms
 		}
 	}
 	defer note(0)
-	for seen := 0; sleepUntil(ctx, time.Now().Add(lookEvery)); {
+	for seen := 0; g.places.pause(ctx, name); {
 		if n := h.Connections(); n != seen {
 			seen = n
 			since := g.places.begin(name)

@@ -45,7 +45,8 @@ const patience = 3 * time.Minute
 //	write NAME: TEXT         somebody writes that file
 //	stop, start              the same in two steps
 //	forget                   Slack gives up delivering what it has not delivered yet
-//	crash                    the gateway ends without writing anything down any more, and starts again
+//	die                      the gateway ends without writing anything down any more
+//	crash                    the same, and it starts again
 //	restart                  the gateway stops, and starts again over the same store
 func (r *rig) run(script string) {
 	r.t.Helper()
@@ -153,6 +154,9 @@ func (r *rig) step(line string) error {
 		n, err := strconv.Atoi(arg(1))
 		r.world.stage.Faults().Events.Duplicate(n)
 		return err
+	case "die":
+		r.crash()
+		return nil
 	case "crash":
 		r.crash()
 		r.start()

@@ -32,8 +32,9 @@ type heard struct {
 	before time.Time // until, some seconds ago: a sign of life may come before the news of a new connection
 	behind time.Time // what was written since then is still being read; zero = nothing is
 	places map[platforms.Address]time.Time
-	fresh  bool      // there is a new place
-	saved  time.Time // when it was last written down
+	fresh  bool          // there is a new place
+	news   chan struct{} // says so
+	saved  time.Time     // when it was last written down
 	stored []byte
 }
 
@@ -60,7 +61,7 @@ func (p *places) load(ctx context.Context, adapters []platforms.Adapter) error {
 		if _, ok := a.(platforms.Historian); !ok {
 			continue
 		}
-		h := &heard{places: map[platforms.Address]time.Time{}}
+		h := &heard{places: map[platforms.Address]time.Time{}, news: make(chan struct{}, 1)}
 		p.heard[a.Name()] = h
 		stored, err := p.store.Value(ctx, heardName(a.Name()))
 		if err != nil {
@@ -91,8 +92,25 @@ func (p *places) visit(at platforms.Address) {
 	}
 	if _, known := h.places[at]; !known {
 		h.fresh = true
+		select {
+		case h.news <- struct{}{}:
+		default:
+		}
 	}
 	h.places[at] = time.Now()
+}
+
+// pause waits for the next look at a platform: a while, or until there is a new place and others had a moment to join
+// it. It reports false if the context ended.
+func (p *places) pause(ctx context.Context, name platforms.Name) bool {
+	look, cancel := context.WithTimeout(ctx, lookEvery)
+	defer cancel()
+	select {
+	case <-p.heard[name].news:
+		return sleepUntil(ctx, time.Now().Add(joinFor))
+	case <-look.Done():
+		return ctx.Err() == nil
+	}
 }
 
 // live returns where people talked to us lately: the chats first, then their threads.
