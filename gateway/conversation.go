@@ -206,6 +206,8 @@ func (c *conversation) handle(ctx context.Context, mail any) {
 			c.g.counted(m.item)
 		}
 		c.torn = true
+	case erasing:
+		m.done <- c.erase(ctx)
 	}
 }
 

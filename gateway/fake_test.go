@@ -297,8 +297,8 @@ type bench struct {
 	cfg   gateway.Config
 	log   *logBuffer
 
-	counts *counts
-
+	counts  *counts
+	gateway *gateway.Gateway
 	cancel  context.CancelFunc
 	running chan error
 }
@@ -343,6 +343,7 @@ func (b *bench) start() {
 	if err != nil {
 		b.t.Fatal(err)
 	}
+	b.gateway = g
 	ctx, cancel := context.WithCancel(b.t.Context())
 	b.cancel, b.running = cancel, make(chan error, 1)
 	go func() { b.running <- g.Run(ctx) }()

@@ -53,6 +53,7 @@ type Config struct {
 	CatchUp          time.Duration             // how old may be what was written while we were away and is answered; 0 = nothing is
 	WorkRoot         string                    // folder that holds the conversations' work folders
 	Workspace        string                    // one work folder for all conversations instead; empty = each has its own
+	Retention        Retention                 // what is removed by itself
 	NewWork          func(folder string) error // fills a work folder that was just made; nil = it stays empty
 	MaxQueued        int                       // messages that may wait for a turn, in all; 0 = 2000
 	MaxQueuedPerUser int                       // of one person; 0 = 100
@@ -95,11 +96,13 @@ type Gateway struct {
 	owner     string // names this process to the store
 	strangers *strangers
 	tally     tally
+	unable    *strangers // the places where people know that nothing can be taken from them
 
 	outbox    *outbox
 	pool      *pool
 	room      *room
 	live      *directory
+	ready     chan struct{} // closed when conversations can be woken
 	moves     *moves
 	places    *places
 	turns     index[*turn]            // by task id
@@ -118,8 +121,8 @@ func New(cfg Config, parts Parts) (*Gateway, error) {
 		return nil, errors.New("no platform is configured")
 	}
 	g := &Gateway{
-		cfg: cfg, parts: parts, store: parts.Store, runner: parts.Runner, log: parts.Log, owner: newID(),
-		adapters: map[platforms.Name]platforms.Adapter{}, strangers: newStrangers(),
+		cfg: cfg, parts: parts, store: parts.Store, runner: parts.Runner, log: parts.Log, owner: newID(), ready: make(chan struct{}),
+		adapters: map[platforms.Name]platforms.Adapter{}, strangers: newStrangers(), unable: newStrangers(),
 		pool: newPool(max(cfg.Workers, 1)), room: newRoom(cmp.Or(cfg.MaxQueued, 2000), cmp.Or(cfg.MaxQueuedPerUser, 100)),
 	}
 	for _, a := range parts.Adapters {
@@ -151,9 +154,13 @@ func (g *Gateway) Run(ctx context.Context) error {
 	g.outbox.signed = func(s *firstSign, p platforms.Name) { s.shown(g, p) }
 	g.outbox.undelivered = g.undelivered
 	g.outbox.doubt, g.outbox.now, g.outbox.moved = g.doubt, g.moves.now, g.migrated
+	if err := g.newEraser().Resume(ctx); err != nil { // before anybody is awake
+		g.log.Error("what was to be erased could not be; trying again at the next start", "error", err)
+	}
 	if err := g.recover(ctx); err != nil {
 		return fmt.Errorf("take over what an earlier run left: %w", err)
 	}
+	close(g.ready)
 
 	pruning, stopPruning := context.WithCancel(ctx)
 	g.side.Go(func() { g.prune(pruning) })
@@ -216,12 +223,19 @@ func (g *Gateway) recover(ctx context.Context) error {
 
 // prune forgets, once in a while, what is too old to be delivered a second time by any platform.
 func (g *Gateway) prune(ctx context.Context) {
+	var looked time.Time // when all ages were looked at
 	for sleepUntil(ctx, time.Now().Add(pruneEvery)) {
 		n, err := g.store.Prune(ctx, time.Now().Add(-rememberFor))
 		if err != nil && ctx.Err() == nil {
 			g.log.Error("what is long done could not be forgotten", "error", err)
 		}
 		g.log.Debug("forgot what is long done", "records", n)
+		ages := time.Since(looked) >= retainEvery
+		if err := g.retain(ctx, ages); err != nil && ctx.Err() == nil {
+			g.log.Error("what is old could not be removed", "error", err)
+		} else if ages {
+			looked = time.Now()
+		}
 	}
 }
 
@@ -302,7 +316,12 @@ func (g *Gateway) workFolder(key sessions.Key) string {
 	if g.cfg.Workspace != "" {
 		return g.cfg.Workspace
 	}
-	return filepath.Join(g.cfg.WorkRoot, strings.NewReplacer("/", "_", ":", "_").Replace(string(key)))
+	return filepath.Join(g.cfg.WorkRoot, workName(key))
+}
+
+// workName is a conversation's key as the name of its work folder.
+func workName(key sessions.Key) string {
+	return strings.NewReplacer("/", "_", ":", "_").Replace(string(key))
 }
 
 // beside runs a short call that nothing waits for but the end of Run.

@@ -106,6 +106,7 @@ func (g *Gateway) accept(ctx context.Context, key sessions.Key, id string, in in
 	if err != nil { // it may be there, and then nobody accepts it a second time
 		g.tally.doubt(item.ID)
 		g.live.post(key, unsure{item})
+		g.sayUnable(&in, err)
 		return fmt.Errorf("accept %s: %w", id, err)
 	}
 	if again {
@@ -124,6 +125,27 @@ func (g *Gateway) counted(item sessions.Item) {
 	if g.tally.settle(item.ID) {
 		g.observe(Accepted{Platform: platformOf(item.Key)})
 	}
+}
+
+// sayUnable tells a person, once in a while, that nothing can be taken from him because the store is in trouble. The
+// platform may repeat the message when that is over, or may not.
+func (g *Gateway) sayUnable(in *input, err error) {
+	text := ""
+	switch {
+	case errors.Is(err, sessions.ErrFull):
+		text = "I cannot take your message now, because my disk is full. If I have not answered when there is room again, please send it again."
+	case errors.Is(err, sessions.ErrCorrupt):
+		text = "I cannot take your message now, because my database is damaged. The owner has to repair it (`talaria sessions repair`). Please send it again then."
+	}
+	if text == "" || in.Message == nil || !g.unable.first(in.Message.Address.String()) {
+		return
+	}
+	at, native := in.Message.Address, in.Message.Native
+	g.beside(func(ctx context.Context) {
+		if _, err := g.adapters[at.Platform].Send(ctx, g.moves.now(at), platforms.Outgoing{Text: text, Key: "unable-" + native}); err != nil {
+			g.log.Warn("could not tell that a message was not taken", "error", err)
+		}
+	})
 }
 
 // nativeCommand admits a native command. Where it was used outside any conversation, the answer goes with the

@@ -22,12 +22,9 @@ func (c *conversation) readOutline(ctx context.Context) error {
 	if c.outline == nil {
 		c.outline = &sessions.Outline{Key: c.key}
 	}
-	for r, err := range c.g.store.History(ctx, c.key, c.outline.Read) {
-		if err != nil {
-			c.outline = nil
-			return fmt.Errorf("list the sessions: %w", err)
-		}
-		c.outline.Add(r)
+	if err := c.outline.Follow(ctx, c.g.store, func() {}, func(sessions.Record) {}); err != nil {
+		c.outline = nil
+		return fmt.Errorf("list the sessions: %w", err)
 	}
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 type faulty struct {
 	sessions.Store
 	fails func(n int, c sessions.Commit) (before, after bool)
+	err   error // that commits fail with; nil = errFaulty
 
 	mu       sync.Mutex
 	n        int
@@ -38,6 +39,9 @@ func (f *faulty) Commit(ctx context.Context, c sessions.Commit) (sessions.Revisi
 		}
 	}
 	f.mu.Unlock()
+	if before && f.err != nil {
+		return 0, f.err
+	}
 	if before {
 		return 0, errFaulty
 	}

@@ -1,6 +1,8 @@
 package sessions
 
 import (
+	"context"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -24,6 +26,37 @@ type Outline struct {
 	Read     Revision // of the newest record that is in
 	Segments []Segment
 	current  int
+	begins   time.Time // of the log's first record
+}
+
+// Past gives the log of a conversation. Store is one.
+type Past interface {
+	History(ctx context.Context, key Key, after Revision) iter.Seq2[Record, error]
+}
+
+// Follow takes in what the log has more, and calls each with every record after that. If the log's beginning has been
+// removed since (see Store.Trim and Erase), it calls anew and begins with what is left.
+func (o *Outline) Follow(ctx context.Context, past Past, anew func(), each func(Record)) error {
+	var begins time.Time
+	for r, err := range past.History(ctx, o.Key, 0) {
+		if err != nil {
+			return err
+		}
+		begins = r.At
+		break
+	}
+	if !begins.Equal(o.begins) {
+		*o = Outline{Key: o.Key, begins: begins}
+		anew()
+	}
+	for r, err := range past.History(ctx, o.Key, o.Read) {
+		if err != nil {
+			return err
+		}
+		o.Add(r)
+		each(r)
+	}
+	return nil
 }
 
 // mostFirst is how many runes of the first message an outline keeps.

@@ -3,7 +3,6 @@ package agenttools
 import (
 	"cmp"
 	"context"
-	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -14,9 +13,7 @@ import (
 )
 
 // Past gives the log of a conversation. sessions.Store is one.
-type Past interface {
-	History(ctx context.Context, key sessions.Key, after sessions.Revision) iter.Seq2[sessions.Record, error]
-}
+type Past = sessions.Past
 
 const (
 	maxIndexed    = 8 << 20 // bytes of text in one index; when it is full, the oldest third is forgotten
@@ -59,25 +56,28 @@ type index struct {
 }
 
 func newIndex() *index {
-	return &index{postings: map[string][]posting{}, calls: map[string]string{}, limit: maxIndexed}
+	x := &index{limit: maxIndexed}
+	x.clear()
+	return x
 }
 
-// update reads what the log has more.
+// clear forgets all that was said.
+func (x *index) clear() {
+	x.docs, x.size, x.words = nil, 0, 0
+	x.postings, x.calls = map[string][]posting{}, map[string]string{}
+}
+
+// update reads what the log has more, or all of it if its beginning has been removed.
 func (x *index) update(ctx context.Context, past Past, key sessions.Key) error {
 	x.outline.Key = key
-	for record, err := range past.History(ctx, key, x.outline.Read) {
-		if err != nil {
-			return err
-		}
-		x.outline.Add(record)
+	return x.outline.Follow(ctx, past, x.clear, func(record sessions.Record) {
 		if s := x.outline.Current(); s != nil {
 			x.session = s.Number
 		}
 		for _, e := range record.Entries {
 			x.take(e, record.At)
 		}
-	}
-	return nil
+	})
 }
 
 func (x *index) take(e sessions.Entry, at time.Time) {

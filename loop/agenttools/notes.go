@@ -94,6 +94,25 @@ func (n *Notes) Keep(e sessions.NotesChanged) error {
 	return nil
 }
 
+// Forget removes the notes of one person below a place, which is the beginning of an owner; of everybody there if person
+// is empty.
+func (n *Notes) Forget(place, person string) error {
+	folders, err := os.ReadDir(n.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("read the folder of notes: %w", err)
+	}
+	for _, f := range folders {
+		there := strings.HasPrefix(f.Name(), folderName(place)+"_")
+		if !there || person != "" && !strings.HasSuffix(f.Name(), "_"+folderName(person)) {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(n.dir, f.Name())); err != nil {
+			return fmt.Errorf("remove notes: %w", err)
+		}
+	}
+	return nil
+}
+
 // current returns somebody's notes: the file, unless it is one that Keep should have replaced and did not, because the
 // process died in between or the disk was full.
 func (n *Notes) current(s *sessions.Session, owner, target string) (string, error) {
