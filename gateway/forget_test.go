@@ -41,6 +41,7 @@ func TestEraseWhileRunning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		chat := newFakeChat("test")
 		b := newBench(t, memory.New(), chat)
+		b.erased = true
 		b.start()
 		chat.say("alice", "e1", "m1 tool")
 		chat.say("bob", "e2", "m2 tool")
@@ -224,6 +225,7 @@ func TestRetention(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		chat := newFakeChat("test")
 		b := newBench(t, memory.New(), chat)
+		b.erased = true
 		b.cfg.Retention = gateway.Retention{Age: 30 * 24 * time.Hour}
 		b.start()
 		chat.say("alice", "e1", "m1")
@@ -262,6 +264,7 @@ func TestRetentionBySize(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		chat := newFakeChat("test")
 		b := newBench(t, memory.New(), chat)
+		b.erased = true
 		b.cfg.Retention = gateway.Retention{Size: 250_000}
 		b.start()
 		for _, id := range []string{"1", "2", "3", "4"} {
