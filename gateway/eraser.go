@@ -23,12 +23,15 @@ var ErrBusy = errors.New("a turn is running or a message is waiting there; stop 
 const intentsName = "to be erased"
 
 // Eraser removes conversations with everything that belongs to them: log, inbox, outbox, work folder (with attachments and
-// long results in it) and, with the last conversation of a person in a chat, the notes. Search indexes notice by
+// long results in it), recordings and, with the last conversation of a person in a chat, the notes. Search indexes notice by
 // themselves. What is to be removed is written down first, and Resume completes it. Safe for use from any goroutine.
 type Eraser struct {
 	Store    sessions.Store
 	WorkRoot string      // folder of the work folders; empty = they share one, which stays
 	Notes    NotesEraser // nil = there are none
+	Recorded interface { // what turns were recorded as; nil = nothing is
+		Forget(key sessions.Key) error
+	}
 
 	// erase is how a conversation is erased: by its actor if a gateway runs, otherwise here.
 	erase func(ctx context.Context, key sessions.Key) error
@@ -95,6 +98,11 @@ func (e *Eraser) conversation(ctx context.Context, lease sessions.Lease) error {
 	if e.WorkRoot != "" {
 		if err := os.RemoveAll(filepath.Join(e.WorkRoot, workName(key))); err != nil {
 			return fmt.Errorf("remove the work folder: %w", err)
+		}
+	}
+	if e.Recorded != nil {
+		if err := e.Recorded.Forget(key); err != nil {
+			return fmt.Errorf("remove the recordings: %w", err)
 		}
 	}
 	if err := e.notes(ctx, key); err != nil {

@@ -148,6 +148,9 @@ func (g *Gateway) newEraser() *Eraser {
 	if n, ok := g.parts.Notes.(NotesEraser); ok {
 		e.Notes = n
 	}
+	if r, ok := g.parts.Recorder.(interface{ Forget(key sessions.Key) error }); ok {
+		e.Recorded = r
+	}
 	return e
 }
 

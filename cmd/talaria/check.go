@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -9,6 +10,8 @@ import (
 	"time"
 
 	"github.com/talaria-agent/talaria/platforms"
+	"github.com/talaria-agent/talaria/sessions"
+	"github.com/talaria-agent/talaria/sessions/bolt"
 )
 
 // check reads the config, says what it found, and asks each platform who the bot is.
@@ -43,16 +46,35 @@ func check(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	sandbox, contained := describeSandbox(&cfg)
 	fmt.Fprintf(stdout, "sandbox   %s\n", sandbox)
+	damaged := checkDatabase(&cfg, stdout)
 	bad := checkTokens(ctx, adapters, newRedactor(cfg.secrets()...), stdout)
 	access := cfg.access()
 	for _, a := range adapters {
 		fmt.Fprintf(stdout, "access    %s: users %d, chats %d, admins %d\n", a.Name(),
 			len(access.Users[a.Name()]), len(access.Chats[a.Name()]), len(access.Admins[a.Name()]))
 	}
-	if bad || !contained || cfg.Model.Name == "" {
+	if bad || damaged || !contained || cfg.Model.Name == "" {
 		return exit{code: 1}
 	}
 	return nil
+}
+
+// checkDatabase reads all of the database, if there is one that nobody uses, and reports whether it cannot be used.
+func checkDatabase(cfg *Config, stdout io.Writer) (bad bool) {
+	if _, err := os.Stat(cfg.database()); err != nil {
+		fmt.Fprintln(stdout, "database  none yet")
+		return false
+	}
+	switch err := bolt.Check(cfg.database()); {
+	case errors.Is(err, sessions.ErrInUse):
+		fmt.Fprintln(stdout, "database  not read, because an instance is using it")
+	case err != nil:
+		fmt.Fprintf(stdout, "database  NOT usable: %s\n          Restore a backup, or save what can be saved: talaria sessions repair\n", oneLine(err))
+		return true
+	default:
+		fmt.Fprintln(stdout, "database  read whole, nothing is damaged")
+	}
+	return false
 }
 
 // describeAuxiliary says which tasks have models of their own.

@@ -40,6 +40,7 @@ type Config struct {
 	Progress   ProgressConfig   `toml:"progress"`
 	Delivery   DeliveryConfig   `toml:"delivery"`
 	Recording  RecordingConfig  `toml:"recording"`
+	Retention  RetentionConfig  `toml:"retention"`
 	HTTP       HTTPConfig       `toml:"http"`
 	Log        LogConfig        `toml:"log"`
 
@@ -177,6 +178,12 @@ type DelegationConfig struct {
 type ProgressConfig struct {
 	Mode         gateway.Progress `toml:"mode"`
 	EditInterval time.Duration    `toml:"edit_interval"`
+}
+
+// RetentionConfig says what is removed by itself; zero is never.
+type RetentionConfig struct {
+	Age   time.Duration `toml:"age"`
+	MaxMB int           `toml:"max_mb"`
 }
 
 // RecordingConfig is about the recordings of turns.

@@ -117,6 +117,12 @@ func validate(cfg *Config) []string {
 	if cfg.Gateway.CatchUp < 0 || cfg.Gateway.CatchUp.Hours() > 144 {
 		c.add("gateway.catch_up", "%s is not between 0s and 144h", cfg.Gateway.CatchUp)
 	}
+	if age := cfg.Retention.Age; age != 0 && age.Hours() < 192 {
+		c.add("retention.age", "%s is less than 192h, for which messages must be remembered; 0s is for ever", age)
+	}
+	if mb := cfg.Retention.MaxMB; mb != 0 {
+		c.between("retention.max_mb", mb, 16, 100_000_000)
+	}
 	if cfg.Gateway.Debounce < 0 || cfg.Gateway.Debounce.Minutes() > 1 {
 		c.add("gateway.debounce", "%s is not between 0s and 1m", cfg.Gateway.Debounce)
 	}

@@ -16,18 +16,22 @@ import (
 )
 
 // operatorHandler serves /healthz, which answers 200 while the program works, /readyz, which does so only while every
-// platform shows signs of life, and the figures at /metrics. The first two say what each platform looks like.
-func operatorHandler(adapters []platforms.Adapter, figures *metrics.Metrics) http.Handler {
+// platform shows signs of life and the store takes new work, and the figures at /metrics. The first two say what each platform looks like.
+func operatorHandler(adapters []platforms.Adapter, trouble func() error, figures *metrics.Metrics) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		states, _ := lives(adapters)
 		report(w, http.StatusOK, "ok", states)
 	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if states, all := lives(adapters); all {
-			report(w, http.StatusOK, "ready", states)
-		} else {
+		states, all := lives(adapters)
+		switch err := trouble(); {
+		case err != nil:
+			report(w, http.StatusServiceUnavailable, "not ready: "+err.Error(), states)
+		case !all:
 			report(w, http.StatusServiceUnavailable, "not ready", states)
+		default:
+			report(w, http.StatusOK, "ready", states)
 		}
 	})
 	mux.Handle("GET /metrics", figures.Handler())

@@ -69,7 +69,8 @@ func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 		{"check", "check the config and the tokens, and say what is wrong", check},
 		{"explain", "say what would become of somebody's message, and why", explain},
 		{"health", "ask a running instance whether it is well", health},
-		{"sessions", "list conversations, export turns, replay what was exported", sessionsCommand},
+		{"sessions", "list, export, back up, delete and repair conversations", sessionsCommand},
+		{"forget", "erase what one person has said, and the notes about him", forgetCommand},
 		{"version", "say which version this is", func(_ context.Context, _ []string, stdout, _ io.Writer) error {
 			fmt.Fprintln(stdout, "talaria", version())
 			return nil

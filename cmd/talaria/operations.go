@@ -28,6 +28,9 @@ func (i instance) operations() control.Operations {
 		"explain":         control.Reading(i.explain),
 		"sessions.list":   control.Reading(i.listSessions),
 		"sessions.export": control.Reading(i.exportSession),
+		"sessions.backup": control.Reading(i.backup),
+		"sessions.delete": control.Writing(i.deleteSession),
+		"forget":          control.Writing(i.forget),
 	}
 }
 

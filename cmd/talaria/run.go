@@ -51,7 +51,9 @@ func run(ctx context.Context, args []string, _, stderr io.Writer) error {
 	})
 	group.Go(func() error { return serveControl(ctx, instance{cfg: cfg, store: store, gateway: g}, log) })
 	if cfg.HTTP.Listen != "" {
-		group.Go(func() error { return serveHTTP(ctx, cfg.HTTP.Listen, operatorHandler(adapters, figures)) })
+		group.Go(func() error {
+			return serveHTTP(ctx, cfg.HTTP.Listen, operatorHandler(adapters, store.Trouble, figures))
+		})
 	}
 	group.Go(func() error {
 		err := supervisorFrom(os.Getenv).supervise(ctx, func(ctx context.Context) error {
@@ -68,6 +70,9 @@ func run(ctx context.Context, args []string, _, stderr io.Writer) error {
 	return err
 }
 
+// ballast is how many bytes are kept free for what ends running work when the disk is full.
+const ballast = 8 << 20
+
 // openStore opens the database in the data folder, which only its owner may read.
 func openStore(cfg Config) (*bolt.Store, error) {
 	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
@@ -77,8 +82,16 @@ func openStore(cfg Config) (*bolt.Store, error) {
 		return nil, fmt.Errorf("make the data folder: %w", err)
 	}
 	store, err := bolt.Open(cfg.database())
-	if errors.Is(err, sessions.ErrInUse) {
+	switch {
+	case errors.Is(err, sessions.ErrInUse):
 		return nil, fmt.Errorf("%s: %w Stop it first, or name another data_dir", cfg.database(), err)
+	case errors.Is(err, sessions.ErrCorrupt):
+		return nil, fmt.Errorf("%w\nRestore a backup, or save what can be saved: talaria sessions repair (docs/operations.md)", err)
+	case err != nil:
+		return nil, err
 	}
-	return store, err
+	if err := store.KeepBallast(context.Background(), ballast); err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return store, nil
 }

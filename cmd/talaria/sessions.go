@@ -19,6 +19,9 @@ func sessionsCommand(ctx context.Context, args []string, stdout, stderr io.Write
 	return choose(ctx, "talaria sessions", "Look at conversations, whether or not an instance is running.", []command{
 		{"list", "list all conversations, or the sessions and turns of one", listCommand},
 		{"export", "write turns with all that models, tools and people said, without secrets", exportCommand},
+		{"backup", "copy the database into a file", backupCommand},
+		{"delete", "erase a conversation with its files", deleteCommand},
+		{"repair", "save what can be saved from a damaged database", repairCommand},
 		{"replay", "run the loop on such a file, and say what it does differently now", replayCommand},
 	}, args, stdout, stderr)
 }

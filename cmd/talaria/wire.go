@@ -118,7 +118,8 @@ func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter,
 		parts.Checkpoints, parts.Runner.Hooks = store, append(parts.Runner.Hooks, store)
 	}
 	g, err := gateway.New(gateway.Config{
-		Access: cfg.access(), Workers: cfg.Gateway.Workers, Busy: cfg.Gateway.Busy, Debounce: cfg.Gateway.Debounce, CatchUp: cfg.Gateway.CatchUp,
+		Retention: gateway.Retention{Age: cfg.Retention.Age, Size: int64(cfg.Retention.MaxMB) << 20},
+		Access:    cfg.access(), Workers: cfg.Gateway.Workers, Busy: cfg.Gateway.Busy, Debounce: cfg.Gateway.Debounce, CatchUp: cfg.Gateway.CatchUp,
 		BusyAt: cfg.busyAt(), MaxQueued: cfg.Gateway.MaxQueued, MaxQueuedPerUser: cfg.Gateway.MaxQueuedPerUser, MaxAge: cfg.Gateway.MaxAge,
 		Window: cfg.Model.Window, MaxOutput: cfg.Model.MaxOutput, CompressAt: cfg.Gateway.CompressAt,
 		Progress: cfg.Progress.Mode, EditEvery: cfg.Progress.EditInterval, WorkRoot: work, Workspace: workspace, NewWork: newWork,
