@@ -55,7 +55,7 @@ func (g *Gateway) retain(ctx context.Context, ages bool) error {
 				continue
 			}
 		}
-		if err := g.remove(ctx, p); err != nil && !errors.Is(err, ErrBusy) {
+		if err := g.removePast(ctx, p); err != nil && !errors.Is(err, ErrBusy) {
 			return fmt.Errorf("remove what is old of %s: %w", p.key, err)
 		}
 	}
@@ -71,7 +71,7 @@ func (g *Gateway) above(ctx context.Context, size int64, share float64) (bool, e
 	return float64(s.Used()) > share*float64(size), err
 }
 
-func (g *Gateway) remove(ctx context.Context, p past) error {
+func (g *Gateway) removePast(ctx context.Context, p past) error {
 	if p.before == 0 {
 		g.log.Info("removing a conversation that was quiet for long", "conversation", p.key, "last", p.last)
 		e, err := g.Eraser(ctx)
