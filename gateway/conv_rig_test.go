@@ -208,6 +208,9 @@ func newRig(t *testing.T, p platforms.Name, store sessions.Store, script *txtar.
 		}
 		own = append(own, shell...)
 	}
+	if page := section(script, "page"); page != "" {
+		own = append(own, webTools(t, page)...)
+	}
 	if r.tools, err = tools.NewRegistry(slices.Concat(all, extra, own)...); err != nil {
 		t.Fatal(err)
 	}

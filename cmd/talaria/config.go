@@ -34,6 +34,7 @@ type Config struct {
 	Loop       LoopConfig       `toml:"loop"`
 	Context    ContextConfig    `toml:"context"`
 	Tools      ToolsConfig      `toml:"tools"`
+	Web        WebConfig        `toml:"web"`
 	Hooks      []HookConfig     `toml:"hooks"`
 	Memory     MemoryConfig     `toml:"memory"`
 	Delegation DelegationConfig `toml:"delegation"`
@@ -221,6 +222,7 @@ func defaultConfig() Config {
 			PreflightAt: 0.5, SummarizeAt: 0.7, MaxMessages: 400,
 		},
 		Tools:      ToolsConfig{Toolsets: toolsetNames(true), Approval: "ask", Checkpoints: 20, SecretFiles: files.DefaultSecrets(), Sandbox: terminal.Auto},
+		Web:        WebConfig{Ports: []int{80, 443}},
 		Memory:     MemoryConfig{Limit: agenttools.DefaultMemoryLimit, UserLimit: agenttools.DefaultUserLimit},
 		Delegation: DelegationConfig{MaxIterations: 50, MaxParallel: 4},
 		Progress:   ProgressConfig{Mode: gateway.ProgressAll, EditInterval: 1500 * time.Millisecond},

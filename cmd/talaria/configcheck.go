@@ -158,6 +158,7 @@ func validate(cfg *Config) []string {
 	c.oneOf("tools.approval", cfg.Tools.Approval, "ask", "off")
 	c.oneOf("tools.sandbox", cfg.Tools.Sandbox, terminal.Auto, terminal.Bubblewrap, terminal.Landlock, terminal.Off)
 	validateWorkspace(c, cfg)
+	validateWeb(c, &cfg.Web)
 	if slices.Contains(cfg.Tools.Deny, "") {
 		c.add("tools.deny", "an empty pattern forbids nothing; take it out")
 	}

@@ -46,7 +46,7 @@ func (c *Config) strings() []*string {
 		&p.Telegram.Token, &p.Telegram.TokenFile, &p.Telegram.APIURL,
 		&p.Slack.BotToken, &p.Slack.BotTokenFile, &p.Slack.AppToken, &p.Slack.AppTokenFile, &p.Slack.APIURL,
 		&p.Discord.Token, &p.Discord.TokenFile, &p.Discord.APIURL, &p.Discord.GatewayURL,
-		&c.Tools.Workspace, &c.HTTP.Listen,
+		&c.Tools.Workspace, &c.Web.URL, &c.Web.APIKey, &c.Web.APIKeyFile, &c.HTTP.Listen,
 	}
 	for _, e := range c.endpoints() {
 		all = append(all, &e.BaseURL, &e.APIKey, &e.APIKeyFile, &e.Name)
@@ -74,6 +74,7 @@ func readSecrets(cfg *Config) error {
 	}
 	secrets := []secret{
 		{"model.api_key", cfg.Model.APIKeyFile, &cfg.Model.APIKey},
+		{"web.api_key", cfg.Web.APIKeyFile, &cfg.Web.APIKey},
 		{"platforms.telegram.token", p.Telegram.TokenFile, &p.Telegram.Token},
 		{"platforms.slack.bot_token", p.Slack.BotTokenFile, &p.Slack.BotToken},
 		{"platforms.slack.app_token", p.Slack.AppTokenFile, &p.Slack.AppToken},

@@ -142,7 +142,7 @@ func (i instance) explainTurn(line func(name, format string, a ...any)) error {
 	line("busy", "%s", c.Gateway.Busy)
 	line("approval", "%s", c.Tools.Approval)
 	notes := agenttools.NewNotes(c.notes(), c.Memory.Limit, c.Memory.UserLimit)
-	registry, missing, err := wireTools(c, i.store, notes, slog.New(slog.DiscardHandler))
+	registry, missing, err := wireTools(c, i.store, notes, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}

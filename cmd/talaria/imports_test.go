@@ -66,6 +66,11 @@ var owners = map[string][]string{
 	"mvdan.cc/sh/v3":                                     {"tools/shellpolicy"},
 	"github.com/rogpeppe/go-internal":                    {"tools/checkpoint"},
 	"golang.org/x/text":                                  {"tools/files"},
+	"golang.org/x/net":                                   {"tools/web"},
+	"code.dny.dev/ssrf":                                  {"tools/web"},
+	"codeberg.org/readeck/go-readability/v2":             {"tools/web"},
+	"github.com/JohannesKaufmann/html-to-markdown/v2":    {"tools/web"},
+	"github.com/gogs/chardet":                            {"tools/web"},
 	"github.com/landlock-lsm/go-landlock":                {"tools/terminal"},
 }
 

@@ -31,10 +31,13 @@ func (r redactor) text(s string) string {
 	return secretShapes.ReplaceAllString(r.known.Replace(s), "[redacted]")
 }
 
+// holds tells whether a text holds a secret that it was told. What only looks like one does not count.
+func (r redactor) holds(s string) bool { return r.known.Replace(s) != s }
+
 // secrets returns all secrets of a config.
 func (c *Config) secrets() []string {
 	p := &c.Platforms
-	all := []string{c.Model.APIKey, p.Telegram.Token, p.Slack.BotToken, p.Slack.AppToken, p.Discord.Token}
+	all := []string{c.Model.APIKey, c.Web.APIKey, p.Telegram.Token, p.Slack.BotToken, p.Slack.AppToken, p.Discord.Token}
 	for _, e := range c.endpoints() {
 		all = append(all, e.APIKey)
 	}

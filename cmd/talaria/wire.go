@@ -78,7 +78,7 @@ func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter,
 		return nil, err
 	}
 	notes := agenttools.NewNotes(cfg.notes(), cfg.Memory.Limit, cfg.Memory.UserLimit)
-	registry, missing, err := wireTools(&cfg, store, notes, log)
+	registry, missing, err := wireTools(&cfg, store, notes, models.web, log)
 	if err != nil {
 		return nil, err
 	}

@@ -32,6 +32,7 @@ func toolsets() []toolset {
 	return []toolset{
 		{"files", true, (*kit).files},
 		{"terminal", true, (*kit).terminal},
+		{"web", true, (*kit).web},
 		{"memory", true, func(k *kit) ([]tools.Tool, error) { return agenttools.NewMemory(k.notes) }},
 		{"todo", true, func(*kit) ([]tools.Tool, error) { return agenttools.NewTodo() }},
 		{"session_search", true, func(k *kit) ([]tools.Tool, error) { return agenttools.NewSearch(k.past) }},
@@ -57,6 +58,7 @@ type kit struct {
 	cfg     *Config
 	past    agenttools.Past
 	notes   *agenttools.Notes
+	reader  tools.Describer // reads long pages
 	log     *slog.Logger
 	missing []tools.Missing
 }
@@ -68,8 +70,8 @@ func (k *kit) lacks(set, reason string) {
 }
 
 // wireTools makes the tools of the configured toolsets. Those that do not work here are left out and named.
-func wireTools(cfg *Config, past agenttools.Past, notes *agenttools.Notes, log *slog.Logger) (*tools.Registry, []tools.Missing, error) {
-	k := &kit{cfg: cfg, past: past, notes: notes, log: log}
+func wireTools(cfg *Config, past agenttools.Past, notes *agenttools.Notes, reader tools.Describer, log *slog.Logger) (*tools.Registry, []tools.Missing, error) {
+	k := &kit{cfg: cfg, past: past, notes: notes, reader: reader, log: log}
 	var all []tools.Tool
 	for _, set := range toolsets() {
 		if !slices.Contains(cfg.Tools.Toolsets, set.name) {
@@ -132,7 +134,7 @@ func findSandbox(cfg *Config) (terminal.Sandbox, error) {
 func (c *Config) own() ([]string, error) {
 	p := &c.Platforms
 	paths := []string{
-		c.DataDir, c.File, c.Model.APIKeyFile, p.Telegram.TokenFile, p.Slack.BotTokenFile, p.Slack.AppTokenFile, p.Discord.TokenFile,
+		c.DataDir, c.File, c.Model.APIKeyFile, c.Web.APIKeyFile, p.Telegram.TokenFile, p.Slack.BotTokenFile, p.Slack.AppTokenFile, p.Discord.TokenFile,
 	}
 	for _, e := range c.endpoints() {
 		paths = append(paths, e.APIKeyFile)

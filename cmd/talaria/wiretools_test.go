@@ -66,6 +66,7 @@ func TestDescribeSandbox(t *testing.T) {
 func TestOwn(t *testing.T) {
 	cfg := defaultConfig()
 	cfg.DataDir, cfg.File, cfg.Model.APIKeyFile, cfg.Platforms.Slack.AppTokenFile = "data", "config.toml", "/run/key", "/run/slack"
+	cfg.Web.APIKeyFile = "/run/search"
 	own, err := cfg.own()
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +75,7 @@ func TestOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{here + "/data", here + "/config.toml", "/run/key", "/run/slack"} {
+	for _, want := range []string{here + "/data", here + "/config.toml", "/run/key", "/run/slack", "/run/search"} {
 		if !slices.Contains(own, want) {
 			t.Errorf("%s is missing in %v", want, own)
 		}
