@@ -3,13 +3,10 @@ package gateway_test
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"log/slog"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,15 +20,7 @@ import (
 	"github.com/talaria-agent/talaria/loop"
 	"github.com/talaria-agent/talaria/loop/recording"
 	"github.com/talaria-agent/talaria/platforms"
-	"github.com/talaria-agent/talaria/platforms/discord"
-	"github.com/talaria-agent/talaria/platforms/sim"
-	simdiscord "github.com/talaria-agent/talaria/platforms/sim/discord"
 	"github.com/talaria-agent/talaria/platforms/sim/memnet"
-	simslack "github.com/talaria-agent/talaria/platforms/sim/slack"
-	"github.com/talaria-agent/talaria/platforms/sim/spec"
-	simtelegram "github.com/talaria-agent/talaria/platforms/sim/telegram"
-	"github.com/talaria-agent/talaria/platforms/slack"
-	"github.com/talaria-agent/talaria/platforms/telegram"
 	"github.com/talaria-agent/talaria/sessions"
 	"github.com/talaria-agent/talaria/tools"
 	"github.com/talaria-agent/talaria/tools/checkpoint"
@@ -69,94 +58,6 @@ type rig struct {
 	running chan error
 	threads map[string]string // place -> thread id
 	notes   []<-chan string
-}
-
-// world is one platform as the scripts see it: the same people and places everywhere.
-type world struct {
-	name       platforms.Name
-	stage      sim.Stage
-	adapter    func(net *memnet.Listener, log *slog.Logger) (platforms.Adapter, error)
-	users      map[string]string // name -> id
-	places     map[string]string // dm, dm2, dmx, group -> chat id
-	forum      string            // the chat that threads are in
-	thread     string            // id of the thread, "" = the first message's own
-	send, edit string            // methods, for faults
-}
-
-func newWorld(p platforms.Name) world {
-	switch p {
-	case platforms.Telegram:
-		const token = "7000000001:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
-		w := world{
-			name: p, stage: simtelegram.New(simtelegram.Options{Token: token, BotID: 7000000001}),
-			users:  map[string]string{"alice": "101", "bob": "102", "mallory": "103"},
-			places: map[string]string{"dm": "101", "dm2": "102", "dmx": "103", "group": "-5001"},
-			forum:  "-1001000000002", thread: "5", send: "sendMessage", edit: "editMessageText",
-		}
-		w.adapter = func(net *memnet.Listener, log *slog.Logger) (platforms.Adapter, error) {
-			return telegram.New(telegram.Config{Token: token, APIURL: "http://telegram.test", Dial: net.Dial, Log: log})
-		}
-		return w
-	case platforms.Slack:
-		w := world{
-			name: p, stage: simslack.New(simslack.Config{}),
-			users:  map[string]string{"alice": "U101", "bob": "U102", "mallory": "U103"},
-			places: map[string]string{"dm": "D101", "dm2": "D102", "dmx": "D103", "group": "C101"},
-			forum:  "C102", send: "chat.postMessage", edit: "chat.update",
-		}
-		w.adapter = func(net *memnet.Listener, log *slog.Logger) (platforms.Adapter, error) {
-			return slack.New(slack.Config{
-				BotToken: "xoxb-simulated", AppToken: "xapp-simulated", APIURL: "http://slack.test/api/", Dial: net.Dial, Log: log,
-			})
-		}
-		return w
-	default:
-		w := world{
-			name: p, stage: simdiscord.New(simdiscord.Options{Token: "simulated"}),
-			users:  map[string]string{"alice": "500000000000000101", "bob": "500000000000000102", "mallory": "500000000000000103"},
-			places: map[string]string{"dm": "600000000000000101", "dm2": "600000000000000102", "dmx": "600000000000000103", "group": "600000000000000001"},
-			forum:  "600000000000000002", thread: "600000000000000777", send: "POST /channels/messages", edit: "PATCH /channels/messages",
-		}
-		w.adapter = func(net *memnet.Listener, log *slog.Logger) (platforms.Adapter, error) {
-			return discord.New(discord.Config{Token: "simulated", APIURL: "http://discord.test", Dial: net.Dial, Log: log})
-		}
-		return w
-	}
-}
-
-// people puts alice and bob, who may, and mallory, who may not, into the world.
-func (w world) people() {
-	var all []string
-	for name, id := range w.users {
-		w.stage.AddUser(sim.User{ID: id, Name: strings.ToUpper(name[:1]) + name[1:]})
-		all = append(all, id)
-	}
-	for place, user := range map[string]string{"dm": "alice", "dm2": "bob", "dmx": "mallory"} {
-		w.stage.AddChat(sim.Chat{ID: w.places[place], Kind: "dm", Title: user, Members: []string{w.users[user]}})
-	}
-	kind, forum := "channel", "channel"
-	if w.name == platforms.Telegram {
-		kind, forum = "group", "forum"
-	}
-	w.stage.AddChat(sim.Chat{ID: w.places["group"], Kind: kind, Title: "Olympus", Members: all})
-	w.stage.AddChat(sim.Chat{ID: w.forum, Kind: forum, Title: "Forum", Members: all})
-}
-
-// checkRequests makes a simulator check every request field by field, where the platform's official description may be
-// part of this repository. Elsewhere the adapter's own tests do.
-func (w world) checkRequests(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join("../platforms/sim/testdata", string(w.name)+".json"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	description, err := spec.Load(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.stage.(interface{ CheckAgainst(spec.Description) }).CheckAgainst(description)
 }
 
 func newRig(t *testing.T, p platforms.Name, store sessions.Store, script *txtar.Archive) *rig {
@@ -234,74 +135,6 @@ func newRig(t *testing.T, p platforms.Name, store sessions.Store, script *txtar.
 	})
 	r.start()
 	return r
-}
-
-// configure reads the "config" section: "key = value" lines.
-func (r *rig) configure(text string) {
-	r.t.Helper()
-	number := func(s string) int {
-		n, err := strconv.Atoi(s)
-		if err != nil {
-			r.t.Fatalf("config: %v", err)
-		}
-		return n
-	}
-	for line := range strings.Lines(text) {
-		key, value, ok := strings.Cut(strings.TrimSpace(line), " = ")
-		if !ok {
-			continue
-		}
-		switch key {
-		case "busy":
-			r.cfg.Busy = gateway.Busy(value)
-		case "busy_in_group":
-			r.cfg.BusyAt = map[string]gateway.Busy{string(r.world.name) + ":" + r.world.places["group"]: gateway.Busy(value)}
-		case "max_queued":
-			r.cfg.MaxQueued = number(value)
-		case "max_queued_per_user":
-			r.cfg.MaxQueuedPerUser = number(value)
-		case "max_age":
-			r.cfg.MaxAge = time.Duration(number(value)) * time.Second
-		case "catch_up":
-			r.cfg.CatchUp = time.Duration(number(value)) * time.Second
-		case "workers":
-			r.cfg.Workers = number(value)
-		case "final":
-			r.deliver(func(d *gateway.Delivery) { d.Final = gateway.Final(value) })
-		case "stream":
-			r.deliver(func(d *gateway.Delivery) { d.Stream = gateway.Stream(value) })
-		case "progress":
-			r.cfg.Progress = gateway.Progress(value)
-		case "fallback":
-			r.fallback = value == "yes"
-		case "compressor":
-			r.stuck = value == "stuck"
-		case "window":
-			r.window = number(value)
-		case "max_turns":
-			r.limits.MaxTurns = number(value)
-		case "max_tool_calls":
-			r.limits.MaxToolCalls = number(value)
-		case "timeout":
-			r.limits.Timeout = time.Duration(number(value)) * time.Second
-		case "reactions":
-			r.reactions = value == "show"
-		case "approval":
-			r.ask = map[string][]tools.Risk{"ask": {tools.Executes}, "writes": {tools.Writes}}[value]
-		case "terminal":
-			r.shell = value == "yes"
-		case "missing":
-			set, reason, _ := strings.Cut(value, ": ")
-			r.missing = append(r.missing, tools.Missing{Toolset: set, Reason: reason})
-		case "agent":
-			r.agent = strings.Split(value, ", ")
-		case "admin":
-			r.cfg.Access.Admins[r.world.name] = []string{r.world.users[value]}
-		default:
-			r.t.Fatalf("config: no key %q", key)
-		}
-	}
-	r.cfg.Window = r.window
 }
 
 // start starts the gateway; stop stops it and waits.
@@ -434,11 +267,4 @@ func (l *logBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.String()
-}
-
-// deliver changes how answers come.
-func (r *rig) deliver(change func(*gateway.Delivery)) {
-	d := r.cfg.Delivery[""]
-	change(&d)
-	r.cfg.Delivery = gateway.Deliveries{"": d}
 }

@@ -37,17 +37,6 @@ type Look struct {
 	Judged   tools.Judgement
 }
 
-// Returned is what came back from a call.
-type Returned struct {
-	Result  tools.Result
-	Err     error
-	Tries   int
-	Entries []sessions.Entry // of a SessionTool
-	Note    string           // of the operator's hooks
-	Aside   sessions.Spent   // by models that it asked, in all tries
-	Cost    float64          // of that, US dollars
-}
-
 // straight is the tape of a turn that has none.
 type straight struct{}
 
