@@ -35,6 +35,7 @@ type Config struct {
 	Context    ContextConfig    `toml:"context"`
 	Tools      ToolsConfig      `toml:"tools"`
 	Web        WebConfig        `toml:"web"`
+	Ops        OpsConfig        `toml:"ops"`
 	Hooks      []HookConfig     `toml:"hooks"`
 	Memory     MemoryConfig     `toml:"memory"`
 	Delegation DelegationConfig `toml:"delegation"`

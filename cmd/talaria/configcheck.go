@@ -159,6 +159,7 @@ func validate(cfg *Config) []string {
 	c.oneOf("tools.sandbox", cfg.Tools.Sandbox, terminal.Auto, terminal.Bubblewrap, terminal.Landlock, terminal.Off)
 	validateWorkspace(c, cfg)
 	validateWeb(c, &cfg.Web)
+	validateOps(c, &cfg.Ops)
 	if slices.Contains(cfg.Tools.Deny, "") {
 		c.add("tools.deny", "an empty pattern forbids nothing; take it out")
 	}

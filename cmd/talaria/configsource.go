@@ -46,7 +46,8 @@ func (c *Config) strings() []*string {
 		&p.Telegram.Token, &p.Telegram.TokenFile, &p.Telegram.APIURL,
 		&p.Slack.BotToken, &p.Slack.BotTokenFile, &p.Slack.AppToken, &p.Slack.AppTokenFile, &p.Slack.APIURL,
 		&p.Discord.Token, &p.Discord.TokenFile, &p.Discord.APIURL, &p.Discord.GatewayURL,
-		&c.Tools.Workspace, &c.Web.URL, &c.Web.APIKey, &c.Web.APIKeyFile, &c.HTTP.Listen,
+		&c.Tools.Workspace, &c.Ops.Prometheus, &c.Ops.PrometheusToken, &c.Ops.PrometheusTokenFile,
+		&c.Web.URL, &c.Web.APIKey, &c.Web.APIKeyFile, &c.HTTP.Listen,
 	}
 	for _, e := range c.endpoints() {
 		all = append(all, &e.BaseURL, &e.APIKey, &e.APIKeyFile, &e.Name)
@@ -62,6 +63,7 @@ func (c *Config) lists() []*[]string {
 		&a.Telegram.Users, &a.Telegram.Chats, &a.Telegram.Admins,
 		&a.Slack.Users, &a.Slack.Chats, &a.Slack.Admins,
 		&a.Discord.Users, &a.Discord.Chats, &a.Discord.Admins,
+		&c.Ops.Logs, &c.Ops.Units, &c.Ops.Documents,
 	}
 }
 
@@ -75,6 +77,7 @@ func readSecrets(cfg *Config) error {
 	secrets := []secret{
 		{"model.api_key", cfg.Model.APIKeyFile, &cfg.Model.APIKey},
 		{"web.api_key", cfg.Web.APIKeyFile, &cfg.Web.APIKey},
+		{"ops.prometheus_token", cfg.Ops.PrometheusTokenFile, &cfg.Ops.PrometheusToken},
 		{"platforms.telegram.token", p.Telegram.TokenFile, &p.Telegram.Token},
 		{"platforms.slack.bot_token", p.Slack.BotTokenFile, &p.Slack.BotToken},
 		{"platforms.slack.app_token", p.Slack.AppTokenFile, &p.Slack.AppToken},

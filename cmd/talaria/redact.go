@@ -37,7 +37,7 @@ func (r redactor) holds(s string) bool { return r.known.Replace(s) != s }
 // secrets returns all secrets of a config.
 func (c *Config) secrets() []string {
 	p := &c.Platforms
-	all := []string{c.Model.APIKey, c.Web.APIKey, p.Telegram.Token, p.Slack.BotToken, p.Slack.AppToken, p.Discord.Token}
+	all := []string{c.Model.APIKey, c.Web.APIKey, c.Ops.PrometheusToken, p.Telegram.Token, p.Slack.BotToken, p.Slack.AppToken, p.Discord.Token}
 	for _, e := range c.endpoints() {
 		all = append(all, e.APIKey)
 	}

@@ -25,19 +25,22 @@ type toolset struct {
 	name  string
 	usual bool // on, unless the config says otherwise
 	make  func(*kit) ([]tools.Tool, error)
+	// wanted tells that the config turns it on without naming it; nil = it does not.
+	wanted func(*Config) bool
 }
 
 // toolsets lists all of them, in the order in which their tools are declared to the model.
 func toolsets() []toolset {
 	return []toolset{
-		{"files", true, (*kit).files},
-		{"terminal", true, (*kit).terminal},
-		{"web", true, (*kit).web},
-		{"memory", true, func(k *kit) ([]tools.Tool, error) { return agenttools.NewMemory(k.notes) }},
-		{"todo", true, func(*kit) ([]tools.Tool, error) { return agenttools.NewTodo() }},
-		{"session_search", true, func(k *kit) ([]tools.Tool, error) { return agenttools.NewSearch(k.past) }},
-		{"clarify", true, func(*kit) ([]tools.Tool, error) { return agenttools.NewClarify() }},
-		{"delegation", true, func(k *kit) ([]tools.Tool, error) {
+		{name: "files", usual: true, make: (*kit).files},
+		{name: "terminal", usual: true, make: (*kit).terminal},
+		{name: "web", usual: true, make: (*kit).web},
+		{name: "ops", make: (*kit).ops, wanted: func(c *Config) bool { return c.Ops.some() }},
+		{name: "memory", usual: true, make: func(k *kit) ([]tools.Tool, error) { return agenttools.NewMemory(k.notes) }},
+		{name: "todo", usual: true, make: func(*kit) ([]tools.Tool, error) { return agenttools.NewTodo() }},
+		{name: "session_search", usual: true, make: func(k *kit) ([]tools.Tool, error) { return agenttools.NewSearch(k.past) }},
+		{name: "clarify", usual: true, make: func(*kit) ([]tools.Tool, error) { return agenttools.NewClarify() }},
+		{name: "delegation", usual: true, make: func(k *kit) ([]tools.Tool, error) {
 			return agenttools.NewDelegation(agenttools.Delegation(k.cfg.Delegation))
 		}},
 	}
@@ -74,7 +77,8 @@ func wireTools(cfg *Config, past agenttools.Past, notes *agenttools.Notes, reade
 	k := &kit{cfg: cfg, past: past, notes: notes, reader: reader, log: log}
 	var all []tools.Tool
 	for _, set := range toolsets() {
-		if !slices.Contains(cfg.Tools.Toolsets, set.name) {
+		named := slices.Contains(cfg.Tools.Toolsets, set.name)
+		if !named && (set.wanted == nil || !set.wanted(cfg)) {
 			continue
 		}
 		made, err := set.make(k)
@@ -134,7 +138,8 @@ func findSandbox(cfg *Config) (terminal.Sandbox, error) {
 func (c *Config) own() ([]string, error) {
 	p := &c.Platforms
 	paths := []string{
-		c.DataDir, c.File, c.Model.APIKeyFile, c.Web.APIKeyFile, p.Telegram.TokenFile, p.Slack.BotTokenFile, p.Slack.AppTokenFile, p.Discord.TokenFile,
+		c.DataDir, c.File, c.Model.APIKeyFile, c.Web.APIKeyFile, c.Ops.PrometheusTokenFile,
+		p.Telegram.TokenFile, p.Slack.BotTokenFile, p.Slack.AppTokenFile, p.Discord.TokenFile,
 	}
 	for _, e := range c.endpoints() {
 		paths = append(paths, e.APIKeyFile)

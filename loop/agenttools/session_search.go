@@ -11,6 +11,7 @@ import (
 	"github.com/talaria-agent/talaria/loop"
 	"github.com/talaria-agent/talaria/sessions"
 	"github.com/talaria-agent/talaria/tools"
+	"github.com/talaria-agent/talaria/tools/fulltext"
 )
 
 const (
@@ -75,7 +76,7 @@ func (s *search) of(key sessions.Key) *index {
 }
 
 func (s *search) call(ctx context.Context, call loop.SessionCall, a searchArguments) (tools.Result, []sessions.Entry, error) {
-	if len(words(a.Query)) == 0 {
+	if len(fulltext.Words(a.Query)) == 0 {
 		return tools.Wrongf("The query has no word in it."), nil, nil
 	}
 	key := sessions.Key(call.Scope.Conversation)
@@ -89,7 +90,7 @@ func (s *search) call(ctx context.Context, call loop.SessionCall, a searchArgume
 	if limit == 0 {
 		limit = defaultFound
 	}
-	return tools.Result{Text: x.report(x.find(a.Query, call.Scope.Turn), distinct(words(a.Query)), limit)}, nil, nil
+	return tools.Result{Text: x.report(x.find(a.Query, call.Scope.Turn), fulltext.Distinct(fulltext.Words(a.Query)), limit)}, nil, nil
 }
 
 // report writes the best matches down, each with the messages around it. One that stands beside a better one is shown
@@ -119,9 +120,9 @@ func (x *index) report(hits []int, query []string, limit int) string {
 			}
 			shown[i] = true
 			if i == hit {
-				fmt.Fprintf(&b, "> %s: %s\n", o.who, around(o.text, query, foundRunes))
+				fmt.Fprintf(&b, "> %s: %s\n", o.who, fulltext.Around(o.text, query, foundRunes))
 			} else {
-				fmt.Fprintf(&b, "  %s: %s\n", o.who, around(o.text, query, besideRunes))
+				fmt.Fprintf(&b, "  %s: %s\n", o.who, fulltext.Around(o.text, query, besideRunes))
 			}
 		}
 		b.WriteByte('\n')

@@ -1,4 +1,4 @@
-package agenttools
+package fulltext
 
 import (
 	"slices"
@@ -15,9 +15,9 @@ var cjk = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana,
 // isCJK also takes the mark of long vowels and of repetition, which belong to no script of their own.
 func isCJK(r rune) bool { return unicode.In(r, cjk...) || r == 'ー' || r == '々' }
 
-// words takes a text apart for the index: lower-case words of letters and digits, and pairs of neighbouring Chinese,
+// Words takes a text apart for the index: lower-case words of letters and digits, and pairs of neighbouring Chinese,
 // Japanese and Korean characters; one that stands alone is a word by itself.
-func words(text string) (out []string) {
+func Words(text string) (out []string) {
 	var run []rune // of one kind
 	var wide bool
 	flush := func() {
@@ -65,8 +65,8 @@ func matches(query, indexed string) bool {
 	return len(q) >= 4 && !isCJK(q[0]) && strings.HasPrefix(indexed, query)
 }
 
-// around returns at most n runes of a text, around the first place where one of the words stands.
-func around(text string, query []string, n int) string {
+// Around returns at most n runes of a text, around the first place where one of the words stands.
+func Around(text string, query []string, n int) string {
 	runes := []rune(strings.Join(strings.Fields(text), " "))
 	if len(runes) <= n {
 		return string(runes)
@@ -93,8 +93,8 @@ func around(text string, query []string, n int) string {
 	return out
 }
 
-// distinct returns the words without repetitions, in order.
-func distinct(all []string) (out []string) {
+// Distinct returns the words without repetitions, in order.
+func Distinct(all []string) (out []string) {
 	for _, w := range all {
 		if !slices.Contains(out, w) {
 			out = append(out, w)
