@@ -258,10 +258,11 @@ func (b *bubble) calling(ctx context.Context) bool {
 	return false
 }
 
-// adopt makes the message that shows what the model said beside its tool calls the bubble, if there is one.
+// adopt takes over what was shown of what the model said beside its tool calls, and the message that shows it. It reports
+// whether there is such a message, which is the bubble then.
 func (b *bubble) adopt(ctx context.Context) bool {
 	id, said, rest := b.t.stream.give()
-	if id == "" {
+	if id == "" && said == "" {
 		return false
 	}
 	b.mu.Lock()
@@ -270,6 +271,9 @@ func (b *bubble) adopt(ctx context.Context) bool {
 		b.state.lines = append([]line{{remark: oneLine(said, verboseRunes)}}, b.state.lines...)
 	}
 	b.mu.Unlock()
+	if id == "" { // a draft showed it
+		return false
+	}
 	b.t.shown(ctx, sessions.BubbleShown{Turn: b.t.id, MessageID: id}, rest)
 	return true
 }

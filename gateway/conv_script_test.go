@@ -28,13 +28,14 @@ const patience = 3 * time.Minute
 //	expect dm: TEXT          waits until a message of the bot contains it
 //	never dm: TEXT           no message of the bot contains it
 //	count dm: N              the bot has this many messages
+//	draft dm: TEXT           what the bot is still writing shows as this, now; "none" = nothing shows
 //	noted: TEXT              the last press was answered with a note that contains it
 //	typing dm: yes|no
 //	sleep DURATION           lets virtual time pass
 //	release                  lets the model go on where its step says hold
 //	calls N                  the model has been called so often
 //	logged: TEXT             the gateway's log contains it
-//	fault send|edit|find|findthread|poll KIND [DURATION] [xN]   the next such call, or the next N, goes wrong: 429, 500, cut, lose, html,
+//	fault send|edit|draft|find|findthread|poll KIND [DURATION] [xN]   the next such call, or the next N, goes wrong: 429, 500, cut, lose, html,
 //	                         denied, gone
 //	migrate group CHAT       Telegram makes another chat of it; the old one is "before"
 //	unfault                  no more of these
@@ -86,6 +87,8 @@ func (r *rig) step(line string) error {
 		return nil
 	case "count":
 		return r.count(arg(1), text)
+	case "draft":
+		return r.draft(arg(1), text)
 	case "noted":
 		return r.noted(text)
 	case "prompt", "noprompt":
@@ -300,12 +303,27 @@ func (r *rig) count(place, want string) error {
 	chat, _ := r.place(place)
 	n := 0
 	for _, m := range r.world.stage.Visible(chat) {
-		if m.User == sim.Bot {
+		if m.User == sim.Bot && !m.Draft {
 			n++
 		}
 	}
 	if fmt.Sprint(n) != want {
 		return fmt.Errorf("there are %d", n)
+	}
+	return nil
+}
+
+func (r *rig) draft(place, want string) error {
+	r.settle()
+	chat, _ := r.place(place)
+	shown := "none"
+	for _, m := range r.world.stage.Visible(chat) {
+		if m.Draft {
+			shown = m.Visible
+		}
+	}
+	if shown != want {
+		return fmt.Errorf("it shows as %q", shown)
 	}
 	return nil
 }
@@ -337,6 +355,8 @@ func (r *rig) fault(call, kind string, more []string) error {
 	switch call {
 	case "edit":
 		f.Method = r.world.edit
+	case "draft":
+		f.Method = "sendMessageDraft"
 	case "poll":
 		f.Method = "getUpdates"
 	case "find", "findthread":

@@ -14,8 +14,9 @@ const (
 type Stream string
 
 const (
-	StreamOff  Stream = "off"  // nothing
-	StreamEdit Stream = "edit" // what has been written so far, in the message that becomes the answer
+	StreamOff    Stream = "off"    // nothing
+	StreamEdit   Stream = "edit"   // what has been written so far, in the message that becomes the answer
+	StreamNative Stream = "native" // the same as the platform's own draft, or as with StreamEdit where it has none
 )
 
 // Delivery is how answers come in one place.

@@ -108,6 +108,7 @@ type Gateway struct {
 	turns     index[*turn]            // by task id
 	asks      index[*pendingAsk]      // that wait for a person, by id
 	questions index[*pendingQuestion] // likewise
+	undrafted sync.Map                // addresses that have refused drafts
 	stuck     sync.Map                // ids of sessions whose people know that compressing does not help any more
 
 	ctx     context.Context // of the conversations; cancelled with loop.ErrParked

@@ -56,7 +56,7 @@ func (t *turn) outputs(outcome loop.Outcome) []output {
 				out.Shown = append(out.Shown, m.id)
 			}
 			grown = nil
-		case shown != "" && t.delivery.Final == FinalEdit && out.To == t.address:
+		case shown != "" && t.delivery.Final == FinalEdit && out.To == t.address && !t.stream.drafting(): // only a new message ends a draft
 			out.Shown, shown = []string{shown}, ""
 		}
 		out.Bubble, out.Task, out.sign = shown, t.id, t.sign()

@@ -20,24 +20,27 @@ const (
 	streamBroken = "_… (interrupted)_"
 )
 
-// stream shows an answer while the model writes it, in messages of its own that grow by edits. It is lossy like the
-// bubble, and as little an answer: the commit that ends the turn holds the whole answer as an outbox row that names
-// these messages, and the row's delivery makes their last edits. So the log knows what was shown (StreamShown) and the
-// row what was delivered. What the model says beside tool calls is shown, too, until the bubble takes that message over
-// or the next text takes its place. A nil stream shows nothing and costs nothing.
+// stream shows an answer while the model writes it: as the platform's own draft where that is wanted and possible (see
+// draft), else in messages of its own that grow by edits. It is lossy like the bubble, and as little an answer: the commit
+// that ends the turn holds the whole answer as an outbox row that names these messages, and the row's delivery makes their
+// last edits. So the log knows what was shown (StreamShown) and the row what was delivered. What the model says beside tool
+// calls is shown, too, until the bubble takes that over or the next text takes its place. A nil stream shows nothing and
+// costs nothing.
 type stream struct {
 	t       *turn
-	editor  platforms.Editor
-	replyTo string // what the answer replies to
+	editor  platforms.Editor // nil = no edits
+	replyTo string           // what the answer replies to
 
 	calls sync.Mutex // held while messages are posted and edited
 
-	mu     sync.Mutex
-	text   strings.Builder // what the model has written of the reply that it is writing
-	began  time.Time       // when the first piece of that came
-	aside  bool            // the reply is complete and has tool calls
-	posted []grown
-	late   bool // the turn has been closed; what is posted now is not wanted any more
+	mu      sync.Mutex
+	text    strings.Builder // what the model has written of the reply that it is writing
+	began   time.Time       // when the first piece of that came
+	aside   bool            // the reply is complete and has tool calls
+	posted  []grown
+	drafts  platforms.Streamer // nil = it grows by edits; changed by the holder of calls alone
+	drafted time.Time          // when a draft was shown last
+	late    bool               // the turn has been closed; what is posted now is not wanted any more
 
 	ring  chan struct{}
 	over  chan struct{} // closed when the turn is over
@@ -50,11 +53,16 @@ type grown struct{ id, text string }
 
 // newStream returns the stream of a turn, nil if its answer is not to be shown before it is complete.
 func newStream(t *turn, shown []string) *stream {
-	editor, ok := t.c.g.adapters[t.address.Platform].(platforms.Editor)
-	if t.delivery.Stream != StreamEdit || !ok || t.address != t.inputs[0].origin().Address {
+	s := &stream{t: t, ring: make(chan struct{}, 1), over: make(chan struct{}), done: make(chan struct{})}
+	if t.delivery.Stream == StreamNative && len(shown) == 0 {
+		s.drafts = t.c.g.streamer(t.address)
+	}
+	if t.delivery.Stream == StreamNative || t.delivery.Stream == StreamEdit {
+		s.editor, _ = t.c.g.adapters[t.address.Platform].(platforms.Editor)
+	}
+	if s.drafts == nil && s.editor == nil || t.address != t.inputs[0].origin().Address {
 		return nil
 	}
-	s := &stream{t: t, editor: editor, ring: make(chan struct{}, 1), over: make(chan struct{}), done: make(chan struct{})}
 	if answer, ok := t.c.g.answer(t.inputs[len(t.inputs)-1], streamCursor); ok {
 		s.replyTo = answer.ReplyTo
 	}
@@ -82,7 +90,9 @@ func (s *stream) observe(e loop.Event) {
 	case loop.RoundStarted:
 		s.text.Reset()
 	case loop.Replied:
-		s.aside = e.Calls > 0
+		if s.aside = e.Calls > 0; s.aside {
+			s.wake()
+		}
 	case loop.TextDelta:
 		if s.text.Len() == 0 {
 			s.began, s.aside = time.Now(), false
@@ -130,8 +140,8 @@ func (s *stream) finish() []grown {
 	return slices.Clone(s.posted)
 }
 
-// give hands over the first message if it shows what the model said beside its tool calls, with that text, and with the
-// entry that records which messages are left.
+// give hands over what the model said beside its tool calls, if it was shown: the text, the message that shows it unless
+// that was a draft, and the entry that records which messages are left.
 func (s *stream) give() (message, text string, rest sessions.Entry) {
 	if s == nil {
 		return "", "", nil
@@ -140,12 +150,19 @@ func (s *stream) give() (message, text string, rest sessions.Entry) {
 	defer s.calls.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.late || !s.aside || len(s.posted) == 0 {
+	text = s.text.String()
+	switch {
+	case s.late || !s.aside:
+		return "", "", nil
+	case len(s.posted) > 0:
+		message = s.posted[0].id
+		s.posted = s.posted[1:]
+		rest = s.entry()
+	case text == "" || s.drafted.Before(s.began):
 		return "", "", nil
 	}
-	message = s.posted[0].id
-	s.posted = s.posted[1:]
-	return message, s.text.String(), s.entry()
+	s.text.Reset()
+	return message, text, rest
 }
 
 // entry records the messages; mu is held.
@@ -168,6 +185,7 @@ func (s *stream) run() {
 		case <-s.over:
 			return
 		case <-s.ring:
+		case <-s.fading():
 		}
 		s.mu.Lock()
 		due := s.began.Add(streamAfter)
@@ -213,6 +231,17 @@ func (s *stream) show(ctx context.Context) error {
 	s.mu.Lock()
 	text := s.text.String()
 	s.mu.Unlock()
+	if text == "" {
+		return nil
+	}
+	if s.drafts != nil {
+		if err := s.draft(ctx, text); err != nil || s.drafts != nil {
+			return err
+		}
+	}
+	if s.editor == nil {
+		return nil
+	}
 	for i, piece := range s.t.c.g.adapters[s.t.address.Platform].Split(markup.Growing(text, streamCursor)) {
 		if err := s.put(ctx, i, piece); err != nil {
 			return err

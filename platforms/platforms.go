@@ -103,6 +103,7 @@ type Limits struct {
 	ButtonRows int           // rows below one message
 	EditEvery  time.Duration // shortest sensible distance between two edits of one message
 	TypingFor  time.Duration // how long one typing signal lasts; 0 = no typing indicator
+	DraftFor   time.Duration // how long a draft shows, see Streamer
 	EditableID bool          // a message can be edited whenever its id is known
 
 	// IdempotentFor is how long after its first attempt a Send can be repeated with the same Key and still makes one
@@ -123,6 +124,13 @@ type (
 	// Typer shows "typing ..." at an address for Limits.TypingFor.
 	Typer interface {
 		Typing(ctx context.Context, at Address) error
+	}
+	// Streamer shows a text while it is written, where the platform draws that itself: as a draft, which is no message.
+	// It vanishes after Limits.DraftFor, or when the bot's next message at the address takes its place; an edit does not.
+	// It changes as long as out.Key stays the same, and one with another key replaces it. The text must fit (see Split);
+	// there are no buttons. A draft can be repeated freely. Class Invalid says that there are none at this address.
+	Streamer interface {
+		Draft(ctx context.Context, at Address, out Outgoing) error
 	}
 	// Reactor puts an emoji on a message, as a receipt.
 	Reactor interface {

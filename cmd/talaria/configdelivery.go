@@ -45,7 +45,7 @@ func (c *Config) deliveries() gateway.Deliveries {
 
 func validateDelivery(c *checker, d *DeliveryConfig) {
 	finals := []string{string(gateway.FinalNew), string(gateway.FinalEdit)}
-	streams := []string{string(gateway.StreamOff), string(gateway.StreamEdit)}
+	streams := []string{string(gateway.StreamOff), string(gateway.StreamEdit), string(gateway.StreamNative)}
 	c.oneOf("delivery.final", string(d.Final), finals...)
 	c.oneOf("delivery.stream", string(d.Stream), streams...)
 	seen := map[string]bool{}

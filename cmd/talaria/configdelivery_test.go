@@ -22,6 +22,7 @@ final = "edit"
 stream = "edit"
 [[delivery.at]]
 place = "slack:C1"
+stream = "native"
 `), env("TELEGRAM_BOT_TOKEN", "1:a"))
 	if err != nil {
 		t.Fatal(err)
@@ -31,7 +32,7 @@ place = "slack:C1"
 		"telegram":    {Final: gateway.FinalEdit, Stream: gateway.StreamEdit},
 		"telegram:-5": {Final: gateway.FinalEdit, Stream: gateway.StreamEdit},
 		"telegram:-6": {Final: gateway.FinalNew, Stream: gateway.StreamEdit},
-		"slack:C1":    {Final: gateway.FinalNew, Stream: gateway.StreamOff},
+		"slack:C1":    {Final: gateway.FinalNew, Stream: gateway.StreamNative},
 	}
 	if d := cmp.Diff(want, cfg.deliveries()); d != "" {
 		t.Errorf("(-want +got):\n%s", d)

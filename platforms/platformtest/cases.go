@@ -34,6 +34,8 @@ func cases() []testCase {
 		{"a button press arrives and its receipt is shown", pressed},
 		{"a slow sink does not hold the acknowledgement", pressedSlow},
 		{"typing is shown", typing},
+		{"a draft changes and gives way to the message", drafted},
+		{"a draft vanishes by itself", draftVanishes},
 		{"lost calls do not end the connection", survives},
 		{"an ended adapter returns", ends},
 		{"bad credentials end Run", fatal},

@@ -112,6 +112,49 @@ func deletes(t *testing.T, r *running) {
 	}
 }
 
+// draft shows a draft, if the adapter has such a thing, and returns what the bot shows then.
+func draft(t *testing.T, r *running, key, text string) []sim.Message {
+	t.Helper()
+	streamer, ok := r.Adapter.(platforms.Streamer)
+	if !ok {
+		t.Skip("no drafts")
+	}
+	if err := streamer.Draft(t.Context(), r.At, platforms.Outgoing{Text: text, Key: key}); err != nil {
+		t.Fatalf("draft %q: %v", text, err)
+	}
+	return r.mine()
+}
+
+func drafted(t *testing.T, r *running) {
+	draft(t, r, "turn-1", "Once **upon**")
+	draft(t, r, "turn-1", "Once **upon** a < time")
+	mine := draft(t, r, "turn-1", "Once **upon** a < time") // as after a lost response
+	if len(mine) != 1 || !mine[0].Draft || mine[0].Visible != "Once upon a < time" {
+		t.Errorf("three calls with one key show %+v", mine)
+	}
+	if mine = draft(t, r, "turn-2", "Another"); len(mine) != 1 || mine[0].Visible != "Another" {
+		t.Errorf("a draft with another key shows as %+v", mine)
+	}
+	id := r.send(t, platforms.Outgoing{Text: "The whole."})
+	if mine = r.mine(); len(mine) != 1 || mine[0].ID != id || mine[0].Draft {
+		t.Errorf("after the message the bot shows %+v", mine)
+	}
+}
+
+func draftVanishes(t *testing.T, r *running) {
+	if mine := draft(t, r, "turn-1", "Once"); len(mine) != 1 {
+		t.Fatalf("the draft shows as %+v", mine)
+	}
+	time.Sleep(r.Adapter.Limits().DraftFor - time.Second)
+	if len(r.mine()) != 1 {
+		t.Error("the draft vanishes before Limits say")
+	}
+	time.Sleep(2 * time.Second)
+	if mine := r.mine(); len(mine) != 0 {
+		t.Errorf("after Limits.DraftFor the bot shows %+v", mine)
+	}
+}
+
 func typing(t *testing.T, r *running) {
 	typer, ok := r.Adapter.(platforms.Typer)
 	if !ok {

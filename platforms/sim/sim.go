@@ -79,6 +79,7 @@ type Message struct {
 	HTML             string // the text as the platform would draw it, sanitised: for the lab page
 	ReplyTo          string
 	Silent           bool
+	Draft            bool // no message: what the bot is still writing, where the platform shows that by itself
 	Edited           bool
 	Buttons          [][]Button
 	Reactions        []string
@@ -95,6 +96,6 @@ type Button struct{ Label, Data string }
 // Event is one visible thing that happened.
 type Event struct {
 	At   time.Time
-	Kind string // "say", "send", "edit", "delete", "react", "typing", "press", "note"
+	Kind string // "say", "send", "edit", "delete", "react", "typing", "draft", "press", "note"
 	Message
 }

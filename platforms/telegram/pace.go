@@ -39,7 +39,7 @@ func NewPacer() *platforms.Pacer {
 // chatPermit is for what writes into a chat.
 func chatPermit(chat string, p platforms.Priority) platforms.Permit {
 	classes := []string{accountClass, chatClass + chat}
-	if strings.HasPrefix(chat, "-") { // groups have negative ids
+	if isGroup(chat) {
 		classes = append(classes, groupClass+chat)
 	}
 	return platforms.Permit{Priority: p, Classes: classes}

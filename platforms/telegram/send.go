@@ -129,15 +129,25 @@ func (a *Adapter) getMe(ctx context.Context) (tgbotapi.User, error) {
 	return me, err
 }
 
-// content is what sending and editing have in common.
-func (a *Adapter) content(out platforms.Outgoing) (tgbotapi.Params, error) {
-	params := tgbotapi.Params{"text": out.Text, "link_preview_options": `{"is_disabled":true}`}
+// text is what all calls that show a text have in common.
+func (a *Adapter) text(out platforms.Outgoing) (tgbotapi.Params, error) {
+	params := tgbotapi.Params{"text": out.Text}
 	if !out.Plain {
 		params["text"], params["parse_mode"] = a.dialect.Render(out.Text), tgbotapi.ModeHTML
 	}
 	if strings.TrimSpace(params["text"]) == "" {
 		return nil, errors.New("the text is empty")
 	}
+	return params, nil
+}
+
+// content is what sending and editing have in common.
+func (a *Adapter) content(out platforms.Outgoing) (tgbotapi.Params, error) {
+	params, err := a.text(out)
+	if err != nil {
+		return nil, err
+	}
+	params["link_preview_options"] = `{"is_disabled":true}`
 	if len(out.Buttons) == 0 {
 		return params, nil
 	}

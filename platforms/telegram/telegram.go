@@ -56,6 +56,7 @@ var (
 	_ platforms.Editor           = (*Adapter)(nil)
 	_ platforms.Deleter          = (*Adapter)(nil)
 	_ platforms.Typer            = (*Adapter)(nil)
+	_ platforms.Streamer         = (*Adapter)(nil)
 	_ platforms.Reactor          = (*Adapter)(nil)
 	_ platforms.Checker          = (*Adapter)(nil)
 	_ platforms.CommandRegistrar = (*Adapter)(nil)
@@ -110,6 +111,7 @@ func (a *Adapter) Limits() platforms.Limits {
 		ButtonRows: 100,
 		EditEvery:  time.Second,
 		TypingFor:  5 * time.Second,
+		DraftFor:   draftFor,
 		EditableID: true,
 	}
 }

@@ -43,6 +43,7 @@ func (s *Server) sendMessage(_ *http.Request, p params) (any, *refusal) {
 	}
 	s.add(c, m)
 	delete(c.typing, m.thread)
+	delete(c.drafts, m.thread)
 	s.record("send", m.show(c, s.bot))
 	return m.wire(c, true), nil
 }

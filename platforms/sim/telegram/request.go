@@ -56,6 +56,7 @@ func methods() map[string]method {
 		"editmessagereplymarkup": (*Server).editMessageReplyMarkup,
 		"deletemessage":          (*Server).deleteMessage,
 		"sendchataction":         (*Server).sendChatAction,
+		"sendmessagedraft":       (*Server).sendMessageDraft,
 		"answercallbackquery":    (*Server).answerCallbackQuery,
 		"setmycommands":          (*Server).setMyCommands,
 		"setmessagereaction":     (*Server).setMessageReaction,

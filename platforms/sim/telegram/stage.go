@@ -34,7 +34,7 @@ func (s *Server) AddUser(u sim.User) {
 // from 2 to 999; its messages count from 1000. It panics on other ids, which is a mistake in the test.
 func (s *Server) AddChat(c sim.Chat) {
 	id, err := strconv.ParseInt(c.ID, 10, 64)
-	added := &chat{id: id, kind: c.Kind, title: c.Title, topics: map[int]bool{}, typing: map[int]time.Time{}}
+	added := &chat{id: id, kind: c.Kind, title: c.Title, topics: map[int]bool{}, typing: map[int]time.Time{}, drafts: map[int]*draft{}}
 	switch {
 	case err != nil, (c.Kind == "dm") != (id > 0), c.Kind == "forum" && !added.supergroup():
 		panic("telegram chat id " + c.ID + " does not fit a " + c.Kind)
@@ -128,7 +128,7 @@ func (s *Server) Invoke(_, _, _, name, _ string) (<-chan string, error) {
 	return nil, fmt.Errorf("telegram has no native commands: say /%s", name)
 }
 
-// Visible returns the chat as it looks now.
+// Visible returns the chat as it looks now, with what the bot is still writing at its end.
 func (s *Server) Visible(chatID string) []sim.Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,6 +139,7 @@ func (s *Server) Visible(chatID string) []sim.Message {
 				shown = append(shown, m.show(c, s.bot))
 			}
 		}
+		shown = append(shown, c.shownDrafts(s.bot)...)
 	}
 	return shown
 }

@@ -178,6 +178,7 @@ type chat struct {
 	lastID   int // of a supergroup, which counts its own messages
 	topics   map[int]bool
 	typing   map[int]time.Time // until when "typing" shows, by topic
+	drafts   map[int]*draft    // by topic
 	kicked   bool              // the bot is out
 	movedTo  int64
 }
