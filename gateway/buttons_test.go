@@ -27,7 +27,7 @@ func TestPermissionButtonsFitOnAPhone(t *testing.T) {
 // TestNativeCommandsTakeArguments: without a declared argument Discord lets nobody write one.
 func TestNativeCommandsTakeArguments(t *testing.T) {
 	takes := map[string]bool{
-		"approvals": true, "branch": true, "busy": true, "compress": true, "diff": true, "queue": true, "resume": true, "rollback": true, "steer": true, "title": true, "undo": true,
+		"approvals": true, "branch": true, "busy": true, "compress": true, "diff": true, "queue": true, "resume": true, "rollback": true, "sethome": true, "steer": true, "title": true, "undo": true,
 	}
 	for _, c := range NativeCommands() {
 		if takes[c.Name] != (c.Argument != "") {

@@ -42,6 +42,7 @@ func commands() []command {
 		{"resume", "Go back to an earlier session.", "number", (*conversation).cmdResume},
 		{"title", "Give this session a name.", "title", (*conversation).cmdTitle},
 		{"reload", "Read the context file and my notes again.", "", (*conversation).cmdReload},
+		{"sethome", "For admins: tell the owner here what needs care.", "off", (*conversation).cmdSetHome},
 		{"new", "Start a new session: I forget what we talked about.", "", (*conversation).cmdNew},
 	}
 }

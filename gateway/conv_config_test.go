@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/talaria-agent/talaria/gateway"
+	"github.com/talaria-agent/talaria/platforms"
 	"github.com/talaria-agent/talaria/tools"
 )
 
@@ -68,6 +69,8 @@ func (r *rig) configure(text string) {
 			r.missing = append(r.missing, tools.Missing{Toolset: set, Reason: reason})
 		case "agent":
 			r.agent = strings.Split(value, ", ")
+		case "home":
+			r.cfg.Homes = []platforms.Address{{Platform: r.world.name, Chat: r.world.places[value]}}
 		case "admin":
 			r.cfg.Access.Admins[r.world.name] = []string{r.world.users[value]}
 		default:

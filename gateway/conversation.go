@@ -201,6 +201,8 @@ func (c *conversation) handle(ctx context.Context, mail any) {
 		c.offerAgain(ctx, m)
 	case undeliverable:
 		c.noteUndelivered(ctx, m)
+	case notice:
+		c.noted(ctx, m)
 	case unsure:
 		if c.known[m.item.ID] {
 			c.g.counted(m.item)
@@ -296,6 +298,9 @@ func (c *conversation) start(t *turn) {
 // waited for the end run.
 func (c *conversation) finish(ctx context.Context, end turnEnd) {
 	stopped := context.Cause(c.turn.ctx) == loop.ErrStopped || slices.ContainsFunc(c.after, func(in *input) bool { return in.stopped })
+	if end.err == nil && end.outcome.Reason == loop.EndCrashed {
+		c.g.gaveUp(c.key, c.turn)
+	}
 	c.turn, c.working = nil, nil
 	if end.err != nil {
 		c.g.log.Error("a turn could not be written down", "conversation", c.key, "error", end.err)

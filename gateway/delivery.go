@@ -137,6 +137,9 @@ func (o *outbox) step(adapter platforms.Adapter, j *job, i int) bool {
 	if err != nil && !p.State.Final() {
 		o.observe(RowRetried{Platform: j.out.To.Platform, Class: platforms.ClassOf(err)})
 	}
+	if wait := platforms.WaitOf(err); wait > 0 && !j.out.Owner {
+		o.penalised(j.out.To, wait)
+	}
 	if p.State == sessions.Sending {
 		j.row.Parts[i], j.lost = p, true
 		return true
@@ -166,6 +169,11 @@ func (o *outbox) outgoing(j *job, i int) (platforms.Address, platforms.Outgoing)
 // send posts one part, or edits the message that becomes it. A refused format is sent once more as plain text, and what
 // was meant for a chat that has moved is posted after it.
 func (o *outbox) send(ctx context.Context, adapter platforms.Adapter, j *job, i int) (string, error) {
+	if j.out.Owner {
+		if err := o.ownersHome(j.out.To); err != nil {
+			return "", err
+		}
+	}
 	to, out := o.outgoing(j, i)
 	put, edit := adapter.Send, o.edits(j, i)
 	if edit {

@@ -23,6 +23,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/talaria-agent/talaria/loop"
@@ -40,6 +41,7 @@ const (
 // Config is what can be set about a gateway.
 type Config struct {
 	Access           Access
+	Homes            []platforms.Address       // where the owner is told what needs care, at most one a platform; accounts are left out
 	Workers          int                       // turns that run at once
 	Busy             Busy                      //
 	BusyAt           map[string]Busy           // where another one is, by place; see placesOf
@@ -96,7 +98,8 @@ type Gateway struct {
 	owner     string // names this process to the store
 	strangers *strangers
 	tally     tally
-	unable    *strangers // the places where people know that nothing can be taken from them
+	full      atomic.Int64 // since when the disk is known to be full, in Unix nanoseconds; 0 = it is not
+	unable    *strangers   // the places where people know that nothing can be taken from them
 
 	outbox    *outbox
 	pool      *pool
@@ -104,6 +107,7 @@ type Gateway struct {
 	live      *directory
 	ready     chan struct{} // closed when conversations can be woken
 	moves     *moves
+	homes     *homes
 	places    *places
 	turns     index[*turn]            // by task id
 	asks      index[*pendingAsk]      // that wait for a person, by id
@@ -150,10 +154,12 @@ func (g *Gateway) Run(ctx context.Context) error {
 	defer stopDelivery()
 	g.ctx = conversations
 	g.moves, g.places = &moves{store: g.store}, newPlaces(g.store)
+	g.homes = &homes{store: g.store, rules: g.rules(), configured: g.cfg.Homes, off: map[platforms.Name]bool{}}
 	g.outbox = newOutbox(delivery, g.store, g.adapters, g.log)
 	g.outbox.observe = g.observe
 	g.outbox.signed = func(s *firstSign, p platforms.Name) { s.shown(g, p) }
 	g.outbox.undelivered = g.undelivered
+	g.outbox.penalised, g.outbox.ownersHome = g.penalised, g.ownersHome
 	g.outbox.doubt, g.outbox.now, g.outbox.moved = g.doubt, g.moves.now, g.migrated
 	if err := g.newEraser().Resume(ctx); err != nil { // before anybody is awake
 		g.log.Error("what was to be erased could not be; trying again at the next start", "error", err)
@@ -188,6 +194,9 @@ func (g *Gateway) Run(ctx context.Context) error {
 // recover wakes the conversations that have something to do and takes over the outbox.
 func (g *Gateway) recover(ctx context.Context) error {
 	if err := g.moves.load(ctx); err != nil {
+		return err
+	}
+	if err := g.homes.load(ctx); err != nil {
 		return err
 	}
 	if err := g.places.load(ctx, g.parts.Adapters); err != nil {
@@ -247,6 +256,7 @@ func (g *Gateway) runAdapters(ctx context.Context) error {
 		go func() {
 			err := g.runAdapter(ctx, a)
 			if err != nil {
+				g.platformOff(a.Name(), err)
 				err = fmt.Errorf("%s: %w", a.Name(), err)
 				g.log.Error("a platform is off until the cause is cured and the program restarted", "platform", a.Name(), "error", err)
 			}

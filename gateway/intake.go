@@ -109,6 +109,9 @@ func (g *Gateway) accept(ctx context.Context, key sessions.Key, id string, in in
 		g.sayUnable(&in, err)
 		return fmt.Errorf("accept %s: %w", id, err)
 	}
+	if since := g.full.Swap(0); since != 0 {
+		g.wasFull(time.Unix(0, since))
+	}
 	if again {
 		g.counted(item)
 	} else {
@@ -133,6 +136,7 @@ func (g *Gateway) sayUnable(in *input, err error) {
 	text := ""
 	switch {
 	case errors.Is(err, sessions.ErrFull):
+		g.full.CompareAndSwap(0, time.Now().UnixNano())
 		text = "I cannot take your message now, because my disk is full. If I have not answered when there is room again, please send it again."
 	case errors.Is(err, sessions.ErrCorrupt):
 		text = "I cannot take your message now, because my database is damaged. The owner has to repair it (`talaria sessions repair`). Please send it again then."

@@ -21,6 +21,8 @@ type outbox struct {
 	doubt       func(sessions.Key, sessions.RowID)                                 // called when nothing is left to do for a row but what is in doubt
 	now         func(platforms.Address) platforms.Address                          // where something for an address has to be sent
 	moved       func(ctx context.Context, from platforms.Address, to string) error // called when a chat turns out to have moved
+	penalised   func(platforms.Address, time.Duration)                             // called when a platform makes an answer wait
+	ownersHome  func(platforms.Address) error                                      // tells whether the owner may still be told there
 	observe     func(Event)
 	signed      func(*firstSign, platforms.Name) // called when an answer is there
 

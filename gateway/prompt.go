@@ -64,10 +64,12 @@ func (t *turn) prompt(s *sessions.Session) (entries []sessions.Entry) {
 
 // platformHint tells the model where its answers are read.
 func platformHint(p platforms.Name) string {
-	name := strings.ToUpper(string(p[:1])) + string(p[1:])
-	return "You talk through " + name + ". Write ordinary Markdown; it is turned into that platform's formatting. " +
+	return "You talk through " + title(p) + ". Write ordinary Markdown; it is turned into that platform's formatting. " +
 		"Keep answers as short as they can be: they are read on small screens."
 }
+
+// title is a platform's name for people.
+func title(p platforms.Name) string { return strings.ToUpper(string(p[:1])) + string(p[1:]) }
 
 // keepNotes takes over the changes of notes among entries that were committed.
 func (g *Gateway) keepNotes(entries []sessions.Entry) {

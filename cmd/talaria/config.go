@@ -113,6 +113,8 @@ type GatewayConfig struct {
 	MaxQueued        int `toml:"max_queued"`
 	MaxQueuedPerUser int `toml:"max_queued_per_user"`
 
+	Home []string `toml:"home"`
+
 	At []GatewayAtPlace `toml:"at"`
 }
 

@@ -106,6 +106,7 @@ func validate(cfg *Config) []string {
 	if cfg.Gateway.MaxAge < 0 {
 		c.add("gateway.max_age", "%s is less than 0s", cfg.Gateway.MaxAge)
 	}
+	validateHomes(c, cfg.Gateway.Home)
 	seen := map[string]bool{}
 	for i, at := range cfg.Gateway.At {
 		key := fmt.Sprintf("gateway.at[%d]", i)

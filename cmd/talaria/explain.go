@@ -88,7 +88,7 @@ func (i instance) account(ctx context.Context, p platforms.Name) (string, error)
 		if err != nil {
 			return "", err
 		}
-		if parts := strings.Split(string(key), "/"); parts[0] == string(p) && len(parts) > 1 {
+		if parts := strings.Split(string(key), "/"); parts[0] == string(p) && len(parts) > 1 && parts[1] != "" {
 			return parts[1], nil
 		}
 	}

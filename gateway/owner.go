@@ -1,0 +1,113 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/talaria-agent/talaria/platforms"
+	"github.com/talaria-agent/talaria/sessions"
+)
+
+// longPenalty is the wait for a platform from which on the owner is told.
+const longPenalty = 10 * time.Minute
+
+// homeKind stands for the kind of chat in the key of what is told at a home: it is nobody's conversation.
+const homeKind platforms.ChatKind = "home"
+
+// notice is mail: something that the owner is to know.
+type notice struct {
+	id   sessions.RowID // the same for the same cause
+	to   platforms.Address
+	text string
+}
+
+// tellOwner lets the owner know of trouble at an address, once for each cause, if there is a home elsewhere.
+func (g *Gateway) tellOwner(trouble platforms.Address, cause, text string) {
+	to, ok := g.homes.elsewhere(trouble, slices.Collect(maps.Keys(g.adapters)))
+	if !ok {
+		return
+	}
+	key := SessionKey(platforms.Origin{Address: to, Kind: homeKind})
+	g.live.post(key, notice{id: sessions.RowID("owner-" + cause), to: to, text: text})
+}
+
+// noted writes a notice down as a row, unless the owner has been told of its cause.
+func (c *conversation) noted(ctx context.Context, n notice) {
+	if _, err := c.g.store.Row(ctx, n.id); err == nil {
+		return
+	}
+	out := output{id: n.id, To: n.to, Pieces: c.g.adapters[n.to.Platform].Split(n.text), Notice: true, Owner: true}
+	if err := c.commit(ctx, sessions.Record{}, out); err != nil {
+		c.g.log.Error("what the owner is to know could not be written down; trying again", "notice", n.id, "error", err)
+		c.torn = true
+		c.g.live.post(c.key, n)
+	}
+}
+
+// ownersHome refuses what was meant for the owner where he is not told any more.
+func (g *Gateway) ownersHome(at platforms.Address) error {
+	if home, ok := g.homes.on(at.Platform); !ok || home != at {
+		return &platforms.Error{Class: platforms.Forbidden, Op: "tell the owner", Err: errors.New("this is not where the owner is told any more")}
+	}
+	return nil
+}
+
+// penalised tells the owner that a platform makes us wait for long: once a day, since all chats may have to.
+func (g *Gateway) penalised(at platforms.Address, wait time.Duration) {
+	if wait < longPenalty {
+		return
+	}
+	g.tellOwner(at, fmt.Sprintf("penalty-%s-%s", at.Platform, time.Now().UTC().Format(time.DateOnly)), fmt.Sprintf(
+		"%s does not let me write in the chat `%s` for %s. What I have to say there is kept and comes then. "+
+			"If it makes me wait in more chats today, the log says so.", title(at.Platform), at.Chat, short(wait)))
+}
+
+// platformOff tells the owner, on another platform, that one has stopped for good.
+func (g *Gateway) platformOff(name platforms.Name, err error) {
+	g.homes.lose(name)
+	g.tellOwner(platforms.Address{Platform: name}, fmt.Sprintf("off-%s-%s", name, time.Now().UTC().Format(time.DateOnly)), fmt.Sprintf(
+		"%s is off until the cause is cured and the program restarted: %v", title(name), err))
+}
+
+// gaveUp tells the owner that a turn crashed the program too often. Whoever wrote has been told in his chat.
+func (g *Gateway) gaveUp(key sessions.Key, t *turn) {
+	g.tellOwner(t.address, "crashed-"+t.id, fmt.Sprintf(
+		"The program crashed three times while I worked in the conversation `%s`, so I gave that message up and said so there. "+
+			"The log has the details.", key))
+}
+
+// wasFull tells the owner that the disk was full and is not any more.
+func (g *Gateway) wasFull(since time.Time) {
+	g.tellOwner(platforms.Address{}, fmt.Sprintf("full-%d", since.Unix()), fmt.Sprintf(
+		"My disk was full for %s, and I could take no messages. Now there is room again. Please see to it that it stays so.", short(time.Since(since))))
+}
+
+// cmdSetHome makes the chat the one in which the owner is told what needs care on this platform, or ends that.
+func (c *conversation) cmdSetHome(ctx context.Context, in *input) {
+	o := in.origin()
+	name, wish := title(o.Address.Platform), strings.ToLower(argument(in))
+	switch {
+	case !c.g.cfg.Access.Admin(o.Address.Platform, o.Sender.ID):
+		c.reply(ctx, in, "Only an admin can say where I tell the owner what needs care.")
+		return
+	case wish != "" && wish != "off":
+		c.reply(ctx, in, fmt.Sprintf("Write `%[1]ssethome` where I shall tell you what needs care, or `%[1]ssethome off`.", sign(o.Address.Platform)))
+		return
+	}
+	if err := c.g.homes.change(ctx, o, wish == ""); err != nil {
+		c.g.log.Error("where the owner is told could not be written down", "error", err)
+		c.torn = true // and the command is handled again
+		return
+	}
+	if wish == "off" {
+		c.reply(ctx, in, fmt.Sprintf("On %s I tell nobody any more what needs care.", name))
+		return
+	}
+	c.reply(ctx, in, fmt.Sprintf("On %s I tell you here from now on what needs care: a platform that stopped or makes me wait for long, "+
+		"work that I gave up because it crashed me, a disk that was full.", name))
+}
