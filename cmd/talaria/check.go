@@ -113,12 +113,9 @@ func checkTokens(ctx context.Context, adapters []platforms.Adapter, r redactor, 
 	return bad
 }
 
-// advice says what to look at when a platform does not work.
+// advice says what to look at when a platform does not work; a fatal error says so itself.
 func advice(name platforms.Name, err error) string {
-	switch platforms.ClassOf(err) {
-	case platforms.Fatal:
-		return fmt.Sprintf("\n          Is the token below platforms.%s the right one, and still valid?", name)
-	case platforms.Transient:
+	if platforms.ClassOf(err) == platforms.Transient {
 		return fmt.Sprintf("\n          Is there a network, and is platforms.%s.api_url right if it is set?", name)
 	}
 	return ""

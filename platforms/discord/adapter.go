@@ -49,6 +49,7 @@ type Config struct {
 type Adapter struct {
 	cfg     Config
 	log     *slog.Logger
+	link    *platforms.ConnectionLog
 	api     *api
 	dialect markup.Dialect
 	places  *places
@@ -105,7 +106,7 @@ func New(cfg Config) (*Adapter, error) {
 	}
 	log := cfg.Log.With("platform", platforms.Discord)
 	return &Adapter{
-		cfg: cfg, log: log, api: api, dialect: markup.Discord(),
+		cfg: cfg, log: log, link: platforms.NewConnectionLog(log), api: api, dialect: markup.Discord(),
 		places: newPlaces(), edits: newRecent(), odd: newOddities(log),
 	}, nil
 }

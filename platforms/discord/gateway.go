@@ -46,6 +46,7 @@ func (a *Adapter) listen(ctx context.Context, lanes *lanes) error {
 		if !lanes.awaitRoom(ctx) {
 			return nil
 		}
+		a.link.Connecting()
 		began := time.Now()
 		err := a.connect(ctx, &l, lanes)
 		if ctx.Err() != nil {
@@ -62,7 +63,9 @@ func (a *Adapter) listen(ctx context.Context, lanes *lanes) error {
 			l = nil
 			wait += rand.N(4 * time.Second) // after op 9 Discord wants one to five seconds
 		}
-		a.log.Info("discord connection ended", "reason", err, "resume", l != nil, "wait", wait.Round(time.Millisecond))
+		if !errors.Is(err, errReconnect) { // which happens every few hours
+			a.link.Lost(err, wait)
+		}
 		if !sleep(ctx, wait) {
 			return nil
 		}
@@ -92,7 +95,7 @@ func (a *Adapter) permission(ctx context.Context) (*url.URL, error) {
 		}
 		if start.Limit.Total > 0 && start.Limit.Remaining < sessionReserve {
 			wait := max(time.Duration(start.Limit.ResetAfter)*time.Millisecond, time.Minute)
-			a.log.Warn("discord: too many connections today; waiting, so that the token is not reset", "left", start.Limit.Remaining, "wait", wait)
+			a.log.Warn("too many connections today; waiting, so that the token is not reset", "left", start.Limit.Remaining, "wait", wait)
 			if !sleep(ctx, wait) {
 				return nil, context.Cause(ctx)
 			}

@@ -88,7 +88,7 @@ func (a *Adapter) acknowledge(ctx context.Context, i *wireInteraction, stored <-
 		}
 	}
 	if err != nil && codeOf(err) != codeAcknowledged {
-		a.log.Warn("discord: interaction not acknowledged", "error", err)
+		a.log.Warn("interaction not acknowledged", "error", err)
 	}
 }
 

@@ -123,7 +123,7 @@ func (l *lanes) awaitRoom(ctx context.Context) bool {
 	l.room = make(chan struct{})
 	room := l.room
 	l.mu.Unlock()
-	l.a.log.Warn("discord: updates pile up; reading goes on once half of them are stored", "waiting", backlog)
+	l.a.log.Warn("updates pile up; reading goes on once half of them are stored", "waiting", backlog)
 	select {
 	case <-room:
 		return true
@@ -192,7 +192,7 @@ func (l *lanes) deliver(next arrival) {
 			return
 		}
 		if tries == 0 {
-			l.a.log.Warn("discord: update not stored yet, trying again", "event", next.kind, "error", err)
+			l.a.log.Warn("update not stored yet, trying again", "event", next.kind, "error", err)
 		}
 		if !sleep(l.ctx, pause.NextBackOff()) {
 			return

@@ -256,6 +256,9 @@ func (l *link) resumed() {
 	l.connected, l.begun, l.attempts = true, true, 0
 	l.mu.Unlock()
 	l.acknowledged()
+	if me := l.a.me.Load(); me != nil {
+		l.a.link.Connected("@" + me.name)
+	}
 }
 
 func (l *link) oddFrame(kind string) { l.a.odd.note(kind, nil) }

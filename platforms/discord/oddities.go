@@ -28,7 +28,7 @@ func (o *oddities) note(kind string, err error) {
 	first := o.count[kind] == 1
 	o.mu.Unlock()
 	if first {
-		o.log.Warn("discord: not understood and passed over", "what", kind, "error", err)
+		o.log.Warn("not understood and passed over", "what", kind, "error", err)
 	}
 }
 

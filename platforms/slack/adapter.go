@@ -49,6 +49,7 @@ type Config struct {
 type Adapter struct {
 	cfg   Config
 	log   *slog.Logger
+	link  *platforms.ConnectionLog
 	http  *http.Client
 	api   *slack.Client
 	pacer *platforms.Pacer
@@ -108,9 +109,11 @@ func New(cfg Config) (*Adapter, error) {
 	if cfg.Dial != nil {
 		transport.Proxy, transport.DialContext = nil, cfg.Dial
 	}
+	log := cfg.Log.With("platform", platforms.Slack)
 	a := &Adapter{
 		cfg:     cfg,
-		log:     cfg.Log,
+		log:     log,
+		link:    platforms.NewConnectionLog(log),
 		http:    &http.Client{Transport: transport, Timeout: requestTimeout},
 		pacer:   platforms.NewPacer(limitOf),
 		ignored: map[string]int{},
@@ -191,6 +194,6 @@ func (a *Adapter) ignore(kind, why string) {
 	first := a.ignored[kind] == 1
 	a.mu.Unlock()
 	if first {
-		a.log.Info("slack: ignoring events of a kind that means nothing here", "kind", kind, "reason", why)
+		a.log.Info("ignoring events of a kind that means nothing here", "kind", kind, "reason", why)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -32,6 +33,24 @@ type ending struct {
 	reason string        // what Slack's disconnect message said, if it sent one
 	err    error         // nil = nothing but the end
 	lived  time.Duration // since Slack's hello; 0 = there was none
+}
+
+// refreshed tells whether Slack wanted nothing but a new connection, as it does every few hours.
+func (e ending) refreshed() bool {
+	return e.err == nil && (e.reason == "refresh_requested" || e.reason == "warning")
+}
+
+// cause is what to tell about it.
+func (e ending) cause() error {
+	switch {
+	case e.err == nil && e.reason == "":
+		return errors.New("Slack closed it")
+	case e.err == nil:
+		return fmt.Errorf("Slack closed it: %s", e.reason)
+	case e.reason != "":
+		return fmt.Errorf("%s: %w", e.reason, e.err)
+	}
+	return e.err
 }
 
 // connection is one socket. The library would reconnect by itself, at once and whatever the reason; here each of its
@@ -125,7 +144,7 @@ func (c *connection) finish(ctx context.Context, err error) ending {
 	case end.reason == "link_disabled":
 		end.err = &platforms.Error{
 			Class: platforms.Fatal, Op: "slack socket mode",
-			Err: errors.New("this app has Socket Mode switched off; switch it on in the app's settings"),
+			Err: errors.New(socketModeOff),
 		}
 	case errors.Is(err, errOver):
 		end.err = nil
@@ -144,7 +163,7 @@ func (c *connection) handle(ctx context.Context, e socketmode.Event) error {
 		if c.hello.Sub(c.heard) > repeatsFor {
 			c.adapter.fresh.Add(1)
 		}
-		c.adapter.log.Info("slack: connected", "team", c.decoder.team, "bot", c.decoder.bot)
+		c.adapter.link.Connected(fmt.Sprintf("@%s in %s", c.decoder.text.name, c.decoder.team))
 	case socketmode.EventTypeConnectionError:
 		failed, _ := e.Data.(*slack.ConnectionErrorEvent)
 		if failed == nil || errors.Is(failed.ErrorObj, errOver) {
@@ -170,7 +189,7 @@ func (c *connection) handle(ctx context.Context, e socketmode.Event) error {
 func (c *connection) take(ctx context.Context, e envelope) error {
 	ack := func(payload any) {
 		if err := c.client.AckCtx(ctx, e.ID, payload); err != nil && ctx.Err() == nil {
-			c.adapter.log.Warn("slack: an acknowledgement was not sent", "error", c.adapter.clean(err))
+			c.adapter.log.Warn("an acknowledgement was not sent", "error", c.adapter.clean(err))
 		}
 	}
 	d := c.decoder.decode(e)
@@ -186,7 +205,7 @@ func (c *connection) take(ctx context.Context, e envelope) error {
 	case d.update == nil:
 		ack(nil)
 	case !c.intake.put(c.ctx, delivery{decoded: d, ack: ack}):
-		c.adapter.log.Error("slack: too many undelivered events; leaving one to be sent again", "event", d.update.NativeID())
+		c.adapter.log.Error("too many undelivered events; leaving one to be sent again", "event", d.update.NativeID())
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package slack
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -108,6 +109,9 @@ func (a *Adapter) classify(method string, err error, unsure bool) *platforms.Err
 		if refused.Needed != "" {
 			e.Err = errors.New(refused.Err + ": the app lacks the scope " + refused.Needed)
 		}
+		if cure := cureFor(method, refused.Err); cure != "" && e.Class == platforms.Fatal {
+			e.Err = fmt.Errorf("%s: %w", cure, e.Err)
+		}
 	default: // the connection, the deadline, or an answer that is no JSON
 		open()
 	}
@@ -144,6 +148,26 @@ func classOf(code string) platforms.Class {
 	}
 	return platforms.Invalid
 }
+
+// cureFor says what the operator can do about a refusal that keeps the bot from working.
+func cureFor(method, code string) string {
+	app := strings.HasPrefix(method, "apps.connections.")
+	switch code {
+	case "invalid_auth", "not_authed", "not_allowed_token_type", "token_revoked", "token_expired", "account_inactive":
+		if app {
+			return "the app-level token is refused; make one with the scope connections:write (Basic Information, App-Level Tokens) and put it into platforms.slack.app_token"
+		}
+		return "the bot token is refused; install the app (OAuth & Permissions) and put its bot token into platforms.slack.bot_token"
+	case "missing_scope":
+		return "the app may not do this; add the scope under OAuth & Permissions and install the app again"
+	case "link_disabled":
+		return socketModeOff
+	}
+	return "the workspace does not let the app in; ask its admins"
+}
+
+// socketModeOff says what to do about an app without Socket Mode.
+const socketModeOff = "this app has Socket Mode switched off; switch it on in the app's settings"
 
 // clean makes an error fit for logs: without the address of a request, which may hold a ticket, and without tokens.
 func (a *Adapter) clean(err error) error {

@@ -126,7 +126,7 @@ func (in *intake) commit(ctx context.Context, u platforms.Update) (platforms.Rec
 			return receipt, false
 		}
 		wait := retry.NextBackOff()
-		in.adapter.log.Error("slack: an event could not be stored; trying again",
+		in.adapter.log.Error("an event could not be stored; trying again",
 			"event", u.NativeID(), "wait", wait, "error", in.adapter.clean(err))
 		if !sleep(ctx, wait) {
 			return receipt, false
@@ -165,7 +165,7 @@ func (a *Adapter) note(ctx context.Context, d delivery, text string) {
 		}
 	}
 	if err := a.call(ctx, op, post); err != nil {
-		a.log.Warn("slack: a note to one person was not shown", "error", err)
+		a.log.Warn("a note to one person was not shown", "error", err)
 	}
 }
 

@@ -38,6 +38,7 @@ func (a *Adapter) Run(ctx context.Context, sink platforms.Sink) error {
 	d := decoder{team: who.TeamID, bot: who.UserID, text: reader{bot: who.UserID, name: who.User}}
 	a.who.Store(&d)
 	for retry.Reset(); ctx.Err() == nil; {
+		a.link.Connecting()
 		end := a.connect(ctx, d, in)
 		if ctx.Err() != nil {
 			return nil
@@ -54,7 +55,9 @@ func (a *Adapter) Run(ctx context.Context, sink platforms.Sink) error {
 			wait = 0
 		}
 		wait = max(wait, platforms.WaitOf(end.err))
-		a.log.Info("slack: connection ended", "reason", end.reason, "error", end.err, "lived", end.lived, "again in", wait)
+		if !end.refreshed() {
+			a.link.Lost(end.cause(), wait)
+		}
 		sleep(ctx, wait)
 	}
 	return nil
@@ -63,6 +66,7 @@ func (a *Adapter) Run(ctx context.Context, sink platforms.Sink) error {
 // identify asks who the bot is until Slack says so; a nil answer and error mean that the context ended.
 func (a *Adapter) identify(ctx context.Context, retry *backoff.ExponentialBackOff) (*slack.AuthTestResponse, error) {
 	for {
+		a.link.Connecting()
 		who, err := a.whoami(ctx)
 		if err == nil {
 			return who, nil
@@ -74,7 +78,7 @@ func (a *Adapter) identify(ctx context.Context, retry *backoff.ExponentialBackOf
 			return nil, err
 		}
 		wait := max(retry.NextBackOff(), platforms.WaitOf(err))
-		a.log.Warn("slack: cannot reach the Web API; trying again", "error", err, "wait", wait)
+		a.link.Lost(err, wait)
 		sleep(ctx, wait)
 	}
 }

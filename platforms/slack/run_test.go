@@ -95,12 +95,19 @@ func TestSwitchedOffIsFatal(t *testing.T) {
 }
 
 func TestBadTokensAreFatal(t *testing.T) {
-	for method, code := range map[string]string{"auth.test": "invalid_auth", "apps.connections.open": "not_allowed_token_type"} {
+	for method, c := range map[string]struct{ code, cure string }{
+		"auth.test":             {"invalid_auth", "the bot token is refused; install the app"},
+		"apps.connections.open": {"not_allowed_token_type", "the app-level token is refused; make one"},
+	} {
 		inBubble(t, func(b *bench) {
-			b.sim.Faults().Add(sim.Fault{Method: method, Error: code, Times: -1})
+			b.sim.Faults().Add(sim.Fault{Method: method, Error: c.code, Times: -1})
 		}, func(t *testing.T, b *bench) {
 			time.Sleep(time.Second)
-			wantClass(t, <-b.ended, platforms.Fatal)
+			err := <-b.ended
+			wantClass(t, err, platforms.Fatal)
+			if !strings.Contains(err.Error(), c.cure) {
+				t.Errorf("no cure in %q", err)
+			}
 			b.stop()
 			b.stop = nil
 		})

@@ -2,6 +2,7 @@ package telegram
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -28,6 +29,9 @@ func classify(c call, err error, written bool) *platforms.Error {
 	switch {
 	case errors.As(err, &refused):
 		e.Class = classOf(c, refused)
+		if cure := cureFor(c, refused); cure != "" {
+			e.Err = fmt.Errorf("%s: %w", cure, err)
+		}
 		if e.Class == platforms.RateLimited {
 			e.Wait = max(time.Duration(refused.RetryAfter)*time.Second, time.Second)
 		}
@@ -43,6 +47,19 @@ func classify(c call, err error, written bool) *platforms.Error {
 		e.Class = platforms.OutcomeUnknown
 	}
 	return e
+}
+
+// cureFor says what the operator can do about a refusal that keeps the bot from working; empty if it is none.
+func cureFor(c call, refused *tgbotapi.Error) string {
+	switch {
+	case classOf(c, refused) == platforms.Fatal:
+		return "the bot token is refused; copy the right one from @BotFather (/token) into platforms.telegram.token"
+	case refused.Code != http.StatusConflict:
+		return ""
+	case strings.Contains(refused.Message, webhookConflict):
+		return "telegram delivers this bot's messages to a webhook, so none arrive here; delete the webhook (method deleteWebhook)"
+	}
+	return "another program receives this bot's messages; stop it, or use another token here"
 }
 
 // classOf reads an error of the Bot API. An internal error of the server means that Telegram refused what it was

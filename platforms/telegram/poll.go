@@ -3,10 +3,7 @@ package telegram
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"net/http"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -19,11 +16,10 @@ import (
 // poller is one Run: it asks for updates and hands them to the sink.
 type poller struct {
 	*Adapter
-	sink    platforms.Sink
-	self    tgbotapi.User
-	offset  int64 // the first update that is not yet confirmed
-	acks    sync.WaitGroup
-	trouble string // what was last complained about, so that it is not said again and again
+	sink   platforms.Sink
+	self   tgbotapi.User
+	offset int64 // the first update that is not yet confirmed
+	acks   sync.WaitGroup
 }
 
 // Run polls until the context ends or the token turns out to be invalid.
@@ -34,7 +30,6 @@ func (a *Adapter) Run(ctx context.Context, sink platforms.Sink) error {
 	if err := p.persist(ctx, p.identify); err != nil {
 		return fatalOnly(err)
 	}
-	a.log.Info("connected to telegram", "bot", "@"+p.self.UserName)
 	return fatalOnly(p.persist(ctx, p.forever))
 }
 
@@ -42,6 +37,7 @@ func (a *Adapter) Run(ctx context.Context, sink platforms.Sink) error {
 func (p *poller) persist(ctx context.Context, step func(context.Context, *backoff.ExponentialBackOff) error) error {
 	pause := newBackOff()
 	for {
+		p.link.Connecting()
 		err := step(ctx, pause)
 		if err == nil || ctx.Err() != nil {
 			return ctx.Err()
@@ -49,9 +45,10 @@ func (p *poller) persist(ctx context.Context, step func(context.Context, *backof
 		if platforms.ClassOf(err) == platforms.Fatal {
 			return err
 		}
-		p.complain(err)
 		p.api.transport.CloseIdleConnections() // a connection that has gone deaf is not used again
-		if !sleep(ctx, max(pause.NextBackOff(), platforms.WaitOf(err))) {
+		wait := max(pause.NextBackOff(), platforms.WaitOf(err))
+		p.link.Lost(err, wait)
+		if !sleep(ctx, wait) {
 			return ctx.Err()
 		}
 	}
@@ -71,7 +68,7 @@ func (p *poller) forever(ctx context.Context, pause *backoff.ExponentialBackOff)
 			return err
 		}
 		pause.Reset()
-		p.recovered()
+		p.living()
 		for _, raw := range batch {
 			if !p.handle(ctx, raw) {
 				return ctx.Err()
@@ -163,38 +160,12 @@ func (p *poller) commit(ctx context.Context, u platforms.Update) (platforms.Rece
 	}
 }
 
-// complain logs what keeps the bot from receiving, once for each kind of trouble.
-func (p *poller) complain(err error) {
-	var refused *tgbotapi.Error
-	conflict := errors.As(err, &refused) && refused.Code == http.StatusConflict
-	kind := string(platforms.ClassOf(err))
-	if refused != nil {
-		kind += refused.Message
-	}
-	if kind == p.trouble {
-		return
-	}
-	p.trouble = kind
-	switch {
-	case conflict && strings.Contains(refused.Message, webhookConflict):
-		p.log.Error("telegram delivers this bot's messages to a webhook, so none arrive here; delete the webhook "+
-			"(method deleteWebhook) and they will; trying again", "error", err)
-	case conflict:
-		p.log.Error("another program receives this bot's messages; stop it, or use another token here; trying again", "error", err)
-	default:
-		p.log.Warn("telegram cannot be reached; trying again", "error", err)
-	}
-}
-
-// recovered notes a sign of life.
-func (p *poller) recovered() {
+// living notes a sign of life.
+func (p *poller) living() {
 	p.mu.Lock()
 	p.alive = time.Now()
 	p.mu.Unlock()
-	if p.trouble != "" {
-		p.trouble = ""
-		p.log.Info("telegram is reachable again")
-	}
+	p.link.Connected("@" + p.self.UserName)
 }
 
 // newBackOff grows from about one second to half a minute.

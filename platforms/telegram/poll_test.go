@@ -96,7 +96,7 @@ func TestBadTokenEndsRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		a := newAdapter(t, Config{Token: "7000000001:WRONG", APIURL: "http://telegram.test", Dial: w.net.Dial})
-		if err := a.Run(t.Context(), nil); platforms.ClassOf(err) != platforms.Fatal {
+		if err := a.Run(t.Context(), nil); platforms.ClassOf(err) != platforms.Fatal || !strings.Contains(err.Error(), "the bot token is refused; copy the right one") {
 			t.Errorf("Run with a wrong token: %v", err)
 		}
 	})

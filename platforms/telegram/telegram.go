@@ -45,6 +45,7 @@ type Adapter struct {
 	account string // the bot's id, which begins the token
 	dialect markup.Dialect
 	log     *slog.Logger
+	link    *platforms.ConnectionLog
 
 	mu      sync.Mutex
 	alive   time.Time      // the last completed poll
@@ -84,11 +85,13 @@ func New(cfg Config) (*Adapter, error) {
 	if cfg.Pacer == nil {
 		cfg.Pacer = NewPacer()
 	}
+	log := cfg.Log.With("platform", string(platforms.Telegram), "account", parts[1])
 	return &Adapter{
 		api:     newAPI(cfg),
 		account: parts[1],
 		dialect: markup.Telegram(),
-		log:     cfg.Log.With("platform", string(platforms.Telegram), "account", parts[1]),
+		log:     log,
+		link:    platforms.NewConnectionLog(log),
 		ignored: map[string]int{},
 	}, nil
 }
