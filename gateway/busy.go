@@ -53,7 +53,7 @@ func (c *conversation) busy(at platforms.Address) Busy {
 
 // busy returns the mode that is configured for an address.
 func (cfg *Config) busy(at platforms.Address) Busy {
-	for _, place := range placesOf(at) {
+	for _, place := range at.Places() {
 		if mode := cfg.BusyAt[place]; mode != "" {
 			return mode
 		}

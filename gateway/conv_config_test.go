@@ -69,6 +69,8 @@ func (r *rig) configure(text string) {
 			r.missing = append(r.missing, tools.Missing{Toolset: set, Reason: reason})
 		case "agent":
 			r.agent = strings.Split(value, ", ")
+		case "shadow":
+			r.shadow = string(r.world.name) + ":" + r.world.places[value]
 		case "home":
 			r.cfg.Homes = []platforms.Address{{Platform: r.world.name, Chat: r.world.places[value]}}
 		case "admin":

@@ -44,6 +44,7 @@ type rig struct {
 	stuck     bool         // the compressor cannot make anything smaller
 	ask       []tools.Risk // what permission is needed for
 	shell     bool         // there is the terminal, without a sandbox
+	shadow    string       // a place in shadow
 	reactions bool         // what is seen includes reactions; whether a message waits can be a matter of chance
 	notebook  gateway.Notebook
 	agent     []string // toolsets that work on the session
@@ -142,6 +143,9 @@ func (r *rig) start() {
 	log := slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	adapter, err := r.world.adapter(r.net, log)
 	if err != nil {
+		r.t.Fatal(err)
+	}
+	if adapter, err = r.inShadow(adapter, log); err != nil {
 		r.t.Fatal(err)
 	}
 	compressor := loop.NewCompressor(r.model, r.window, r.cfg.MaxOutput)

@@ -35,6 +35,7 @@ const patience = 3 * time.Minute
 //	release                  lets the model go on where its step says hold
 //	calls N                  the model has been called so often
 //	logged: TEXT             the gateway's log contains it
+//	shadowed: WORDS          a line of the shadow file contains them all
 //	fault send|edit|draft|find|findthread|poll KIND [DURATION] [xN]   the next such call, or the next N, goes wrong: 429, 500, cut, lose, html,
 //	                         denied, gone
 //	migrate group CHAT       Telegram makes another chat of it; the old one is "before"
@@ -104,6 +105,8 @@ func (r *rig) step(line string) error {
 			return fmt.Errorf("it is not in the log")
 		}
 		return nil
+	case "shadowed":
+		return r.shadowed(text)
 	case "typing":
 		chat, thread := r.place(arg(1))
 		if shows := r.world.stage.Typing(chat, thread); shows != (text == "yes") {

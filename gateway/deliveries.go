@@ -25,20 +25,13 @@ type Delivery struct {
 	Stream Stream
 }
 
-// Deliveries says how answers come, by place: see placesOf, or "" for everywhere else. The most precise one
+// Deliveries says how answers come, by place: see platforms.Address.Places, or "" for everywhere else. The most precise one
 // counts, whole.
 type Deliveries map[string]Delivery
 
-// placesOf returns the names under which something can be configured for an address, the most precise first:
-// "platform:chat/thread", "platform:chat", "platform".
-func placesOf(a platforms.Address) []string {
-	chat := string(a.Platform) + ":" + a.Chat
-	return []string{chat + "/" + a.Thread, chat, string(a.Platform)}
-}
-
 // at returns what holds at an address.
 func (d Deliveries) at(a platforms.Address) Delivery {
-	for _, place := range placesOf(a) {
+	for _, place := range a.Places() {
 		if found, ok := d[place]; ok {
 			return found
 		}

@@ -44,7 +44,7 @@ type Config struct {
 	Homes            []platforms.Address       // where the owner is told what needs care, at most one a platform; accounts are left out
 	Workers          int                       // turns that run at once
 	Busy             Busy                      //
-	BusyAt           map[string]Busy           // where another one is, by place; see placesOf
+	BusyAt           map[string]Busy           // where another one is, by place; see platforms.Address.Places
 	Debounce         time.Duration             // how long to wait for more before a turn starts
 	Window           int                       // tokens of the model's context window
 	MaxOutput        int                       // tokens reserved for a reply

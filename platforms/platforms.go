@@ -44,6 +44,13 @@ func (a Address) String() string {
 	return s
 }
 
+// Places returns the names under which something can be configured for the address, the most precise first:
+// "platform:chat/thread", "platform:chat", "platform".
+func (a Address) Places() []string {
+	chat := string(a.Platform) + ":" + a.Chat
+	return []string{chat + "/" + a.Thread, chat, string(a.Platform)}
+}
+
 // Adapter connects one bot account of one platform.
 type Adapter interface {
 	// Name tells which platform this is.

@@ -41,6 +41,7 @@ type Config struct {
 	Delegation DelegationConfig `toml:"delegation"`
 	Progress   ProgressConfig   `toml:"progress"`
 	Delivery   DeliveryConfig   `toml:"delivery"`
+	Shadow     ShadowConfig     `toml:"shadow"`
 	Recording  RecordingConfig  `toml:"recording"`
 	Retention  RetentionConfig  `toml:"retention"`
 	HTTP       HTTPConfig       `toml:"http"`
@@ -230,6 +231,7 @@ func defaultConfig() Config {
 		Delegation: DelegationConfig{MaxIterations: 50, MaxParallel: 4},
 		Progress:   ProgressConfig{Mode: gateway.ProgressAll, EditInterval: 1500 * time.Millisecond},
 		Delivery:   DeliveryConfig{Final: gateway.FinalNew, Stream: gateway.StreamOff},
+		Shadow:     ShadowConfig{MaxMB: 64},
 		Recording:  RecordingConfig{MaxMB: 64},
 		Log:        LogConfig{Level: "info", Format: "text"},
 	}

@@ -169,6 +169,7 @@ func validate(cfg *Config) []string {
 		c.add("progress.edit_interval", "%s is not between 500ms and 1m", cfg.Progress.EditInterval)
 	}
 	validateDelivery(c, &cfg.Delivery)
+	validateShadow(c, &cfg.Shadow)
 	if cfg.HTTP.Listen != "" {
 		if _, _, err := net.SplitHostPort(cfg.HTTP.Listen); err != nil {
 			c.add("http.listen", "%q is not an address like 127.0.0.1:8080", cfg.HTTP.Listen)
@@ -228,6 +229,7 @@ func validatePlatforms(c *checker, p *PlatformsConfig) {
 func warn(cfg *Config) []string {
 	var w []string
 	w = append(w, warnAccess(cfg)...)
+	w = append(w, warnShadow(cfg)...)
 	if slices.Contains(cfg.Tools.Toolsets, "terminal") && cfg.Tools.Sandbox == terminal.Off {
 		if cfg.Tools.Approval == "off" {
 			w = append(w, "the terminal tool is on WITHOUT a sandbox and WITHOUT asking: the model can run any command as this user")

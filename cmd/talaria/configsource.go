@@ -46,7 +46,7 @@ func (c *Config) strings() []*string {
 		&p.Telegram.Token, &p.Telegram.TokenFile, &p.Telegram.APIURL,
 		&p.Slack.BotToken, &p.Slack.BotTokenFile, &p.Slack.AppToken, &p.Slack.AppTokenFile, &p.Slack.APIURL,
 		&p.Discord.Token, &p.Discord.TokenFile, &p.Discord.APIURL, &p.Discord.GatewayURL,
-		&c.Tools.Workspace, &c.Ops.Prometheus, &c.Ops.PrometheusToken, &c.Ops.PrometheusTokenFile,
+		&c.Tools.Workspace, &c.Shadow.File, &c.Ops.Prometheus, &c.Ops.PrometheusToken, &c.Ops.PrometheusTokenFile,
 		&c.Web.URL, &c.Web.APIKey, &c.Web.APIKeyFile, &c.HTTP.Listen,
 	}
 	for _, e := range c.endpoints() {

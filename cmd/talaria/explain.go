@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/talaria-agent/talaria/gateway"
@@ -122,6 +123,11 @@ func (i instance) explain(ctx context.Context, in explainRequest, out io.Writer)
 	line("admin", "%s", yes(e.Admin, "yes", "no"))
 	if e.Command != "" {
 		line("command", "%s: the gateway answers it, no model is asked", e.Command)
+	}
+	for _, place := range m.Address.Places() {
+		if slices.Contains(i.cfg.Shadow.Places, place) {
+			line("shadow", "%s: nothing is sent, it is written to %s", place, i.cfg.shadowFile())
+		}
 	}
 	return i.explainTurn(line)
 }

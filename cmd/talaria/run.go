@@ -33,6 +33,13 @@ func run(ctx context.Context, args []string, _, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	adapters, shadowed, err := wireShadow(cfg, adapters, log)
+	if err != nil {
+		return err
+	}
+	if shadowed != nil {
+		defer shadowed.Close()
+	}
 	store, err := openStore(cfg)
 	if err != nil {
 		return err

@@ -138,7 +138,7 @@ func findSandbox(cfg *Config) (terminal.Sandbox, error) {
 func (c *Config) own() ([]string, error) {
 	p := &c.Platforms
 	paths := []string{
-		c.DataDir, c.File, c.Model.APIKeyFile, c.Web.APIKeyFile, c.Ops.PrometheusTokenFile,
+		c.DataDir, c.File, c.Shadow.File, c.Model.APIKeyFile, c.Web.APIKeyFile, c.Ops.PrometheusTokenFile,
 		p.Telegram.TokenFile, p.Slack.BotTokenFile, p.Slack.AppTokenFile, p.Discord.TokenFile,
 	}
 	for _, e := range c.endpoints() {
