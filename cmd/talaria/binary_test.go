@@ -165,7 +165,7 @@ func TestCheck(t *testing.T) {
 	}
 	for secret, platform := range map[string]string{telegramToken: "telegram", slackToken: "slack", slackAppToken: "slack", discordToken: "discord"} {
 		wrong := launch(t, nil, "check", "--config", s.config(t, data, "", `"`+secret+`"`, `"`+secret+`-wrong"`))
-		wrong.mustExit(t, 1, fmt.Sprintf("Is the token below platforms.%s the right one", platform))
+		wrong.mustExit(t, 1, "token is refused; ")
 		if line := regexp.MustCompile(`(?m)^` + platform + ` +NOT working: `); !line.MatchString(wrong.output.String()) {
 			t.Errorf("the output does not say that %s does not work", platform)
 		}
