@@ -62,6 +62,8 @@ func (r *rig) configure(text string) {
 			r.reactions = value == "show"
 		case "approval":
 			r.ask = map[string][]tools.Risk{"ask": {tools.Executes}, "writes": {tools.Writes}}[value]
+		case "ops":
+			r.ops = value == "yes"
 		case "terminal":
 			r.shell = value == "yes"
 		case "missing":

@@ -48,6 +48,8 @@ type rig struct {
 	reactions bool         // what is seen includes reactions; whether a message waits can be a matter of chance
 	notebook  gateway.Notebook
 	agent     []string // toolsets that work on the session
+	ops       bool     // there are the tools that read logs, metrics and documents
+	opsFolder string   // where the logs and documents are
 	log       *logBuffer
 
 	recordings *recording.Folder
@@ -86,6 +88,7 @@ func newRig(t *testing.T, p platforms.Name, store sessions.Store, script *txtar.
 		},
 	}
 	r.recordings = &recording.Folder{Path: filepath.Join(t.TempDir(), "recordings"), Max: 1 << 30}
+	r.opsFolder = t.TempDir()
 	r.configure(section(script, "config"))
 	secrets, err := files.NewSecrets(files.DefaultSecrets())
 	if err != nil {
@@ -103,6 +106,11 @@ func newRig(t *testing.T, p platforms.Name, store sessions.Store, script *txtar.
 	if err != nil {
 		t.Fatal(err)
 	}
+	watching, err := r.opsTools(script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own = append(own, watching...)
 	if r.shell {
 		shell, err := terminal.New(terminal.Options{})
 		if err != nil {
@@ -116,7 +124,7 @@ func newRig(t *testing.T, p platforms.Name, store sessions.Store, script *txtar.
 	if r.tools, err = tools.NewRegistry(slices.Concat(all, extra, own)...); err != nil {
 		t.Fatal(err)
 	}
-	r.server = &http.Server{Handler: w.stage.Handler()}
+	r.server = &http.Server{Handler: r.besidePrometheus(w.stage.Handler(), section(script, "metrics"))}
 	served := make(chan struct{})
 	go func() {
 		defer close(served)

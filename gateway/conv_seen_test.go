@@ -81,7 +81,7 @@ func (r *rig) logged() string {
 				r.t.Fatal(err)
 			}
 			for _, e := range rec.Entries {
-				b.WriteString(describeEntry(e))
+				b.WriteString(r.describeEntry(e))
 			}
 		}
 		b.WriteString("--\n")
@@ -89,12 +89,12 @@ func (r *rig) logged() string {
 	return b.String()
 }
 
-func describeEntry(e sessions.Entry) string {
+func (r *rig) describeEntry(e sessions.Entry) string {
 	line := func(kind, text string) string {
 		text = strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n\t")
-		text = turnFile.ReplaceAllString(text, "results/*-")
-		if r := []rune(text); len(r) > 400 {
-			text = fmt.Sprintf("%s ... (%d runes)", string(r[:100]), len(r))
+		text = strings.ReplaceAll(turnFile.ReplaceAllString(text, "results/*-"), r.opsFolder, "/srv")
+		if runes := []rune(text); len(runes) > 400 {
+			text = fmt.Sprintf("%s ... (%d runes)", string(runes[:100]), len(runes))
 		}
 		return strings.TrimRight(kind+": "+text, " ") + "\n"
 	}

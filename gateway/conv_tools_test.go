@@ -2,11 +2,7 @@ package gateway_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
@@ -49,39 +45,6 @@ func testTools() ([]tools.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	type logArgs struct {
-		Since string `json:"since" jsonschema:"when to begin"`
-	}
-	logs, err := tools.New(tools.Spec{
-		Name: "query_logs", Toolset: "test", Description: "Reads app.log.", Risk: tools.ReadOnly,
-		Check: func(raw json.RawMessage) []tools.Problem {
-			var a logArgs
-			if err := json.Unmarshal(raw, &a); err != nil {
-				return []tools.Problem{{Problem: err.Error()}}
-			}
-			return tools.CheckTime("since", a.Since)
-		},
-	}, func(_ context.Context, scope tools.Scope, a logArgs) (tools.Result, error) {
-		text, err := os.ReadFile(filepath.Join(scope.Work, "app.log"))
-		if err != nil {
-			return tools.Result{}, err
-		}
-		since, err := time.Parse(time.RFC3339, a.Since)
-		if err != nil {
-			return tools.Result{}, err
-		}
-		var found strings.Builder
-		for line := range strings.Lines(string(text)) {
-			at, _, _ := strings.Cut(line, " ")
-			if t, err := time.Parse(time.RFC3339, at); err == nil && !t.Before(since) {
-				found.WriteString(line)
-			}
-		}
-		return tools.Result{Text: found.String()}, nil
-	})
-	if err != nil {
-		return nil, err
-	}
 	type fetchArgs struct {
 		URL string `json:"url"`
 	}
@@ -90,5 +53,5 @@ func testTools() ([]tools.Tool, error) {
 	}, func(context.Context, tools.Scope, fetchArgs) (tools.Result, error) {
 		return tools.Result{}, fmt.Errorf("dial: %w", syscall.ECONNREFUSED)
 	})
-	return []tools.Tool{sleep, nap, execute, broken, logs, fetch}, err
+	return []tools.Tool{sleep, nap, execute, broken, fetch}, err
 }
