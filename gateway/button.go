@@ -55,7 +55,7 @@ func (g *Gateway) button(ctx context.Context, b *platforms.ButtonPressed) (platf
 	case verbAgain:
 		row, err := g.store.Row(ctx, sessions.RowID(about))
 		if err != nil {
-			return note("I do not have that answer any more.")
+			return note("I do not have that answer any more: after a week it is too old. Please ask me again.")
 		}
 		key = row.Key
 	case verbRedo:

@@ -209,7 +209,11 @@ func (c *conversation) handle(ctx context.Context, mail any) {
 		}
 		c.torn = true
 	case erasing:
-		m.done <- c.erase(ctx)
+		if m.person == "" {
+			m.done <- c.erase(ctx)
+		} else {
+			m.done <- c.disown(ctx, m.person)
+		}
 	}
 }
 

@@ -203,3 +203,29 @@ func TestUnstoredDoubt(t *testing.T) {
 		b.check()
 	})
 }
+
+// TestDoubtEnds: what nobody has asked for again within a week is given up, and the button does nothing any more.
+func TestDoubtEnds(t *testing.T) {
+	doubtBench(t, vanish("send", "re: m1", 1), func(b *bench, chat *fakeChat) {
+		open := func() (n int) {
+			for range b.store.Undelivered(t.Context()) {
+				n++
+			}
+			return n
+		}
+		chat.say("alice", "e1", "m1")
+		time.Sleep(6 * 24 * time.Hour)
+		if n := open(); n != 1 {
+			t.Errorf("after six days %d rows are open", n)
+		}
+		time.Sleep(2 * 24 * time.Hour)
+		if n := open(); n != 0 {
+			t.Errorf("after eight days %d rows are open", n)
+		}
+		if !chat.press("alice", "b1", sendAgain) {
+			t.Error("there is no button")
+		}
+		time.Sleep(time.Minute)
+		chat.want(t, 0, "re: m1")
+	})
+}

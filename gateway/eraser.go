@@ -23,18 +23,17 @@ var ErrBusy = errors.New("a turn is running or a message is waiting there; stop 
 const intentsName = "to be erased"
 
 // Eraser removes conversations with everything that belongs to them: log, inbox, outbox, work folder (with attachments and
-// long results in it), recordings and, with the last conversation of a person in a chat, the notes. Search indexes notice by
+// long results in it), recordings, copies of the work folder and, with a person's last conversation in a chat, the notes. Search indexes notice by
 // themselves. What is to be removed is written down first, and Resume completes it. Safe for use from any goroutine.
 type Eraser struct {
 	Store    sessions.Store
 	WorkRoot string      // folder of the work folders; empty = they share one, which stays
 	Notes    NotesEraser // nil = there are none
-	Recorded interface { // what turns were recorded as; nil = nothing is
-		Forget(key sessions.Key) error
-	}
+	// Kept remove what else is kept of a conversation outside the store: recordings, copies of its work folder.
+	Kept []func(sessions.Key) error
 
-	// erase is how a conversation is erased: by its actor if a gateway runs, otherwise here.
-	erase func(ctx context.Context, key sessions.Key) error
+	// awake has a conversation's actor erase it, or what is a person's there, if a gateway runs; otherwise it is done here.
+	awake func(ctx context.Context, key sessions.Key, person string) error
 }
 
 // NotesEraser removes notes: those about one person below a place ("platform/account/chat", or less of it), or about
@@ -51,8 +50,8 @@ type intents struct {
 
 // Delete removes one conversation. It fails with ErrBusy if something runs or waits there.
 func (e *Eraser) Delete(ctx context.Context, key sessions.Key) error {
-	if e.erase != nil {
-		return e.erase(ctx, key)
+	if e.awake != nil {
+		return e.awake(ctx, key, "")
 	}
 	c, err := e.Store.Acquire(ctx, key, newID())
 	if err != nil {
@@ -100,9 +99,9 @@ func (e *Eraser) conversation(ctx context.Context, lease sessions.Lease) error {
 			return fmt.Errorf("remove the work folder: %w", err)
 		}
 	}
-	if e.Recorded != nil {
-		if err := e.Recorded.Forget(key); err != nil {
-			return fmt.Errorf("remove the recordings: %w", err)
+	for _, forget := range e.Kept {
+		if err := forget(key); err != nil {
+			return fmt.Errorf("remove what else is kept: %w", err)
 		}
 	}
 	if err := e.notes(ctx, key); err != nil {

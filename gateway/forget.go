@@ -2,9 +2,11 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/talaria-agent/talaria/platforms"
 	"github.com/talaria-agent/talaria/sessions"
@@ -17,8 +19,9 @@ type Forgotten struct {
 	Shared []sessions.Key `json:"shared,omitempty"`
 }
 
-// Forget removes the conversations that a person ("platform:id") alone has had, and all notes about him. It fails with
-// ErrBusy if something runs or waits in one of them; what was erased before stays erased.
+// Forget removes the conversations that a person ("platform:id") alone has had, all notes about him, and what he was
+// allowed in the conversations that others share; what he said there stays. It fails with ErrBusy if something runs or
+// waits in a conversation of his; what was erased before stays erased.
 func (e *Eraser) Forget(ctx context.Context, person string) (f Forgotten, err error) {
 	platform, id, ok := strings.Cut(person, ":")
 	if !ok || platform == "" || id == "" {
@@ -41,6 +44,11 @@ func (e *Eraser) Forget(ctx context.Context, person string) (f Forgotten, err er
 	}
 	if err == nil && e.Notes != nil {
 		err = e.Notes.Forget(platform, id)
+	}
+	for _, key := range shared {
+		if err == nil {
+			err = e.disown(ctx, key, id)
+		}
 	}
 	if err != nil && ctx.Err() == nil { // whoever asked is told, and asks again
 		_ = e.intend(ctx, func(i *intents) { i.People = without(i.People, person) })
@@ -108,13 +116,51 @@ func (e *Eraser) of(ctx context.Context, platform, id string) (own, shared []ses
 	return own, shared, nil
 }
 
-// erasing is mail: the conversation is to be erased.
-type erasing struct{ done chan<- error }
+// disown takes back what a person was allowed in a conversation that stays, and what is noted about him there.
+func (e *Eraser) disown(ctx context.Context, key sessions.Key, person string) error {
+	if e.awake != nil {
+		return e.awake(ctx, key, person)
+	}
+	c, err := e.Store.Acquire(ctx, key, newID())
+	if err != nil {
+		return err
+	}
+	s, err := sessions.Fold(key, c.Records)
+	if err == nil {
+		if entries := disowning(s, person); len(entries) > 0 {
+			r := sessions.Record{At: time.Now(), Entries: entries}
+			_, err = e.Store.Commit(ctx, sessions.Append{Lease: c.Lease, After: c.Revision, Record: r})
+		}
+	}
+	return errors.Join(err, e.Store.Release(context.WithoutCancel(ctx), c.Lease))
+}
 
-// eraseAwake has a conversation's actor erase it.
-func (g *Gateway) eraseAwake(ctx context.Context, key sessions.Key) error {
+// disowning returns the entries after which a session holds no permission of a person and no notes about him. Without
+// them the log would bring the notes' file back.
+func disowning(s *sessions.Session, person string) (entries []sessions.Entry) {
+	for _, a := range s.Approvals {
+		if a.For == person {
+			entries = append(entries, sessions.Revoked{Rule: a.Rule, For: person, By: "forget", At: time.Now()})
+		}
+	}
+	for _, n := range s.Notes {
+		if n.Content != "" && strings.HasSuffix(n.Owner, "/"+person) {
+			entries = append(entries, sessions.NotesChanged{Owner: n.Owner, Target: n.Target, At: time.Now()})
+		}
+	}
+	return entries
+}
+
+// erasing is mail: the conversation is to be erased or, if a person is named, only what is his there.
+type erasing struct {
+	person string
+	done   chan<- error
+}
+
+// eraseAwake has a conversation's actor erase it, or what is a person's there.
+func (g *Gateway) eraseAwake(ctx context.Context, key sessions.Key, person string) error {
 	done := make(chan error, 1)
-	g.live.post(key, erasing{done})
+	g.live.post(key, erasing{person, done})
 	select {
 	case err := <-done:
 		return err
@@ -123,6 +169,18 @@ func (g *Gateway) eraseAwake(ctx context.Context, key sessions.Key) error {
 	case <-g.ctx.Done():
 		return context.Cause(g.ctx)
 	}
+}
+
+// disown writes down that a person has nothing here any more.
+func (c *conversation) disown(ctx context.Context, person string) error {
+	if c.torn {
+		return ErrBusy
+	}
+	entries := disowning(c.log.snapshot(), person)
+	if len(entries) == 0 {
+		return nil
+	}
+	return c.commit(ctx, sessions.Record{Entries: entries})
 }
 
 // erase removes the conversation if nothing runs or waits in it, and begins anew.
@@ -141,17 +199,12 @@ func (c *conversation) erase(ctx context.Context) error {
 
 // newEraser returns an eraser that works as if nobody was awake.
 func (g *Gateway) newEraser() *Eraser {
-	e := &Eraser{Store: g.store, WorkRoot: g.cfg.WorkRoot}
+	e := g.parts.Eraser
+	e.Store, e.WorkRoot = g.store, g.cfg.WorkRoot
 	if g.cfg.Workspace != "" {
 		e.WorkRoot = ""
 	}
-	if n, ok := g.parts.Notes.(NotesEraser); ok {
-		e.Notes = n
-	}
-	if r, ok := g.parts.Recorder.(interface{ Forget(key sessions.Key) error }); ok {
-		e.Recorded = r
-	}
-	return e
+	return &e
 }
 
 // Eraser returns what removes conversations while the gateway runs, when it does.
@@ -162,6 +215,6 @@ func (g *Gateway) Eraser(ctx context.Context) (*Eraser, error) {
 		return nil, ctx.Err()
 	}
 	e := g.newEraser()
-	e.erase = g.eraseAwake
+	e.awake = g.eraseAwake
 	return e, nil
 }

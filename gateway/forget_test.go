@@ -102,14 +102,20 @@ func filled(t *testing.T) (*gateway.Eraser, *agenttools.Notes, string) {
 			t.Fatal(err)
 		}
 		for _, p := range people {
+			place := strings.Join(strings.Split(string(key), "/")[:2], "/") + "/" + strings.Split(string(key), "/")[3]
+			noted := sessions.NotesChanged{
+				Owner: place + "/" + p, Target: agenttools.TargetMemory, Content: "x", Before: "e3b0c44298fc1c14", // there was nothing
+			}
 			r := sessions.Record{Entries: []sessions.Entry{
-				sessions.TurnStarted{Turn: "t" + p, Requester: p}, sessions.TurnEnded{Turn: "t" + p},
+				sessions.TurnStarted{Turn: "t" + p, Requester: p},
+				sessions.Approved{Rule: "r", For: p, Forever: true},
+				noted,
+				sessions.TurnEnded{Turn: "t" + p},
 			}}
 			if c.Revision, err = s.Commit(t.Context(), sessions.Append{Lease: c.Lease, After: c.Revision, Record: r}); err != nil {
 				t.Fatal(err)
 			}
-			place := strings.Join(strings.Split(string(key), "/")[:2], "/") + "/" + strings.Split(string(key), "/")[3]
-			if err := notes.Keep(sessions.NotesChanged{Owner: place + "/" + p, Target: agenttools.TargetMemory, Content: "x"}); err != nil {
+			if err := notes.Keep(noted); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -129,8 +135,22 @@ func notesIn(t *testing.T, dir string) (names []string) {
 	return names
 }
 
+// folded is a conversation as its next owner gets it.
+func folded(t *testing.T, s sessions.Store, key sessions.Key) *sessions.Session {
+	t.Helper()
+	c, err := s.Acquire(t.Context(), key, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := sessions.Fold(key, c.Records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
 func TestForgetAPerson(t *testing.T) {
-	e, _, dir := filled(t)
+	e, notes, dir := filled(t)
 	f, err := e.Forget(t.Context(), "telegram:alice")
 	if err != nil {
 		t.Fatal(err)
@@ -153,9 +173,60 @@ func TestForgetAPerson(t *testing.T) {
 	if d := cmp.Diff([]string{"discord_1_2_alice", "slack_T1_D1_U1", "telegram_7_-5_bob", "telegram_7_-9_bob"}, notesIn(t, dir)); d != "" {
 		t.Errorf("notes (-want +got):\n%s", d)
 	}
+	s := folded(t, e.Store, "telegram/7/topic/-9/3")
+	if len(s.Approvals) != 1 || s.Approvals[0].For != "bob" {
+		t.Errorf("permissions in the shared conversation: %+v", s.Approvals)
+	}
+	for person, want := range map[string]string{"alice": "", "bob": "x"} { // the log must not bring the file back
+		if text, _, _, err := notes.Open(s, "telegram/7/-9/"+person); text != want || err != nil {
+			t.Errorf("what is noted about %s: %q, %v", person, text, err)
+		}
+	}
 	if _, err := e.Forget(t.Context(), "alice"); err == nil {
 		t.Error("a person without a platform was taken")
 	}
+}
+
+// TestForgetInASharedConversation that a running gateway has, while its turn goes on.
+func TestForgetInASharedConversation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const key = "test/a/dm/alice"
+		store := memory.New()
+		c, err := store.Acquire(t.Context(), key, "o")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := sessions.Record{Entries: []sessions.Entry{
+			sessions.TurnStarted{Turn: "t", Requester: "bob"},
+			sessions.Approved{Rule: "r", For: "alice", Forever: true},
+			sessions.TurnEnded{Turn: "t"},
+		}}
+		if _, err := store.Commit(t.Context(), sessions.Append{Lease: c.Lease, Record: r}); err != nil {
+			t.Fatal(err)
+		}
+		chat := newFakeChat("test")
+		b := newBench(t, store, chat)
+		b.erased = true
+		b.start()
+		chat.say("alice", "e1", "m1 slow")
+		time.Sleep(time.Second)
+		e, err := b.gateway.Eraser(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := e.Forget(t.Context(), "test:alice")
+		if err != nil || len(f.Keys) != 0 || len(f.Shared) != 1 {
+			t.Errorf("forgotten %+v, %v", f, err)
+		}
+		time.Sleep(5 * time.Minute)
+		chat.want(t, 1, "re: m1.")
+		if err := b.stop(); err != nil {
+			t.Error(err)
+		}
+		if s := folded(t, store, key); len(s.Approvals) > 0 {
+			t.Errorf("permissions: %+v", s.Approvals)
+		}
+	})
 }
 
 // TestNotesGoWithTheLastConversation of a chat, not before.
@@ -233,8 +304,21 @@ func TestRetention(t *testing.T) {
 		time.Sleep(time.Minute)
 		chat.say("bob", "e3", "/new")
 		time.Sleep(20 * 24 * time.Hour)
-		chat.say("bob", "e4", "m4")
+		results := filepath.Join(b.cfg.WorkRoot, "test_a_dm_bob", "results")
+		if err := os.MkdirAll(results, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for name, age := range map[string]time.Duration{"old.txt": 21 * 24 * time.Hour, "named.txt": 21 * 24 * time.Hour, "new.txt": 0} {
+			path := filepath.Join(results, name)
+			if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Chtimes(path, time.Time{}, time.Now().Add(-age))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		chat.say("bob", "e4", "m4 results/named.txt")
 		time.Sleep(9 * 24 * time.Hour)
+		if !exists(filepath.Join(results, "old.txt")) {
+			t.Error("a result went too early")
+		}
 		said := func(key sessions.Key) string {
 			var all strings.Builder
 			for r, err := range b.store.History(t.Context(), key, 0) {
@@ -252,6 +336,11 @@ func TestRetention(t *testing.T) {
 		time.Sleep(3 * 24 * time.Hour)
 		if a, b := said("test/a/dm/alice"), said("test/a/dm/bob"); a != "" || strings.Contains(b, "m2") || !strings.Contains(b, "m4") {
 			t.Errorf("after 32 days: alice %q, bob %q", a, b)
+		}
+		for name, stays := range map[string]bool{"old.txt": false, "named.txt": true, "new.txt": true} {
+			if exists(filepath.Join(results, name)) != stays {
+				t.Errorf("%s is there: %t", name, !stays)
+			}
 		}
 		if err := b.stop(); err != nil {
 			t.Error(err)

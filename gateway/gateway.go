@@ -33,7 +33,8 @@ import (
 )
 
 const (
-	// rememberFor is how long the ids of handled events are kept. Telegram delivers for a day, Slack for minutes.
+	// rememberFor is how long the ids of handled events are kept, and answers in doubt. Telegram delivers for a day, Slack
+	// for minutes.
 	rememberFor = 7 * 24 * time.Hour
 	pruneEvery  = time.Hour
 )
@@ -76,6 +77,8 @@ type Parts struct {
 	Recorder   Recorder        // nil = turns are not recorded
 	// Checkpoints keeps copies of work folders; it must be one of the runner's hooks, too. nil = none are kept.
 	Checkpoints Checkpoints
+	// Eraser says what is removed beside the store and the work folders, which are the gateway's.
+	Eraser Eraser
 	// Observe is told what happens, for counting. It must not block, and is called from any goroutine; nil = nobody.
 	Observe func(Event)
 	Log     *slog.Logger
@@ -235,8 +238,10 @@ func (g *Gateway) recover(ctx context.Context) error {
 func (g *Gateway) prune(ctx context.Context) {
 	var looked time.Time // when all ages were looked at
 	for sleepUntil(ctx, time.Now().Add(pruneEvery)) {
-		n, err := g.store.Prune(ctx, time.Now().Add(-rememberFor))
-		if err != nil && ctx.Err() == nil {
+		before := time.Now().Add(-rememberFor)
+		doubtErr := g.outbox.endDoubts(ctx, before)
+		n, err := g.store.Prune(ctx, before)
+		if err = errors.Join(doubtErr, err); err != nil && ctx.Err() == nil {
 			g.log.Error("what is long done could not be forgotten", "error", err)
 		}
 		g.log.Debug("forgot what is long done", "records", n)

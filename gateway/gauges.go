@@ -15,7 +15,7 @@ type Gauges struct {
 	Running     int           // turns
 	Awake       int           // conversations
 	Undelivered int           // rows that are on their way
-	Oldest      time.Duration // age of the oldest of these whose age is known
+	Oldest      time.Duration // age of the first of these whose age is known
 }
 
 // Gauges looks at the store and at what runs. It costs as much as there are updates and rows that are not done.
@@ -39,8 +39,11 @@ func (g *Gateway) Gauges(ctx context.Context) (Gauges, error) {
 			continue
 		}
 		s.Undelivered++
+		if s.Oldest > 0 { // they come in the order in which they were written
+			continue
+		}
 		if out, err := decodeOutput(row); err == nil && !out.At.IsZero() {
-			s.Oldest = max(s.Oldest, time.Since(out.At))
+			s.Oldest = time.Since(out.At)
 		}
 	}
 	return s, nil

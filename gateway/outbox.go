@@ -263,6 +263,26 @@ func (o *outbox) takeOver(j *job) {
 	o.push(j)
 }
 
+// endDoubts gives up the parts that are in doubt since before then, because nobody has asked for them again.
+func (o *outbox) endDoubts(ctx context.Context, before time.Time) error {
+	for row, err := range o.store.Undelivered(ctx) {
+		if err != nil {
+			return err
+		}
+		for i, p := range row.Parts {
+			if p.State != sessions.InDoubt || !p.First.Before(before) {
+				continue
+			}
+			p.State, p.Error = sessions.Dead, "nobody could tell whether it was posted, and nobody asked for it again"
+			m := sessions.Mark{Row: row.ID, Part: i, From: sessions.InDoubt, To: p}
+			if _, err := o.store.Commit(ctx, m); err != nil && !errors.Is(err, sessions.ErrState) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // again queues what is in doubt of a row once more. It reports false if nothing is.
 func (o *outbox) again(ctx context.Context, id sessions.RowID) (bool, error) {
 	row, err := o.store.Row(ctx, id)

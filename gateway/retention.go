@@ -1,13 +1,19 @@
 package gateway
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
 	"slices"
 	"time"
 
+	"github.com/talaria-agent/talaria/loop"
 	"github.com/talaria-agent/talaria/sessions"
 )
 
@@ -82,6 +88,49 @@ func (g *Gateway) removePast(ctx context.Context, p past) error {
 	}
 	n, err := g.store.Trim(ctx, p.key, p.before)
 	g.log.Info("removed sessions that ended long ago", "conversation", p.key, "last", p.last, "records", n)
+	return errors.Join(err, g.removeResults(ctx, p.key, p.last))
+}
+
+// removeResults removes the files of long results that were written until then and that nothing in the log names any
+// more. A work folder that conversations share keeps them.
+func (g *Gateway) removeResults(ctx context.Context, key sessions.Key, until time.Time) error {
+	if g.cfg.Workspace != "" {
+		return nil
+	}
+	root, err := os.OpenRoot(g.workFolder(key))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("open the work folder: %w", err)
+	}
+	defer root.Close()
+	old := map[string]bool{}
+	files, err := fs.ReadDir(root.FS(), loop.ResultsFolder)
+	for _, f := range files {
+		if info, err := f.Info(); err == nil && info.Mode().IsRegular() && !info.ModTime().After(until) {
+			old[f.Name()] = true
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(old) == 0 {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the folder of results: %w", err)
+	}
+	for r, err := range g.store.History(ctx, key, 0) {
+		if err != nil {
+			return err
+		}
+		text, err := r.Encode()
+		if err != nil {
+			return err
+		}
+		maps.DeleteFunc(old, func(name string, _ bool) bool { return bytes.Contains(text, []byte(name)) })
+	}
+	for name := range old {
+		err = errors.Join(err, root.Remove(path.Join(loop.ResultsFolder, name)))
+	}
 	return err
 }
 

@@ -60,16 +60,17 @@ func (f *faulty) Commit(ctx context.Context, c sessions.Commit) (sessions.Revisi
 }
 
 // TestStoreErrors lets every single commit of a conversation fail once, and then three in a row: nothing is lost, nothing
-// comes twice, and the gateway goes on when the store does.
+// comes twice, and the gateway goes on when the store does. If the disk was full, those whose messages could not be taken
+// are told.
 func TestStoreErrors(t *testing.T) {
-	for _, kind := range []string{"before", "after"} {
+	for _, kind := range []string{"before", "after", "full"} {
 		for _, length := range []int{1, 3} {
 			t.Run(fmt.Sprintf("%s/%d", kind, length), func(t *testing.T) {
 				for n := 1; ; n++ {
 					var total int
 					var hit string
 					ok := t.Run(fmt.Sprint(n), func(t *testing.T) {
-						synctest.Test(t, func(t *testing.T) { total, hit = failCommit(t, kind == "before", n, length) })
+						synctest.Test(t, func(t *testing.T) { total, hit = failCommit(t, kind, n, length) })
 					})
 					if !ok {
 						t.Logf("the commit that failed: %s", hit)
@@ -83,11 +84,17 @@ func TestStoreErrors(t *testing.T) {
 	}
 }
 
-func failCommit(t *testing.T, before bool, n, length int) (total int, hit string) {
+func failCommit(t *testing.T, kind string, n, length int) (total int, hit string) {
 	store := &faulty{Store: memory.New(), consumed: map[sessions.ItemID]int{}}
-	store.fails = func(at int, _ sessions.Commit) (bool, bool) {
+	if kind == "full" {
+		store.err = sessions.ErrFull
+	}
+	refused := false
+	store.fails = func(at int, c sessions.Commit) (bool, bool) {
 		hit := at >= n && at < n+length
-		return hit && before, hit && !before
+		_, accept := c.(sessions.Accept)
+		refused = refused || hit && accept
+		return hit && kind != "after", hit && kind == "after"
 	}
 	chat := newFakeChat("test")
 	b := newBench(t, store, chat)
@@ -118,6 +125,10 @@ func failCommit(t *testing.T, before bool, n, length int) (total int, hit string
 		if store.consumed[id] != 1 {
 			t.Errorf("%s was consumed %d times", id, store.consumed[id])
 		}
+	}
+	told := chat.count("alice", "my disk is full") + chat.count("bob", "my disk is full")
+	if (told > 0) != (refused && kind == "full") || told > 2 {
+		t.Errorf("a message was refused: %t; that was said %d times", refused, told)
 	}
 	if err := b.stop(); err != nil {
 		t.Error(err)

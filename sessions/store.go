@@ -128,7 +128,7 @@ type Store interface {
 	Pending(ctx context.Context) iter.Seq2[PendingItem, error]
 	// Item returns an item without an outcome, ErrState if no such item is known (any more).
 	Item(ctx context.Context, id ItemID) (PendingItem, error)
-	// Undelivered returns the rows that are not done, those of each lane in the order of their commits.
+	// Undelivered returns the rows that are not done, in the order of their commits.
 	Undelivered(ctx context.Context) iter.Seq2[Row, error]
 	// Row returns one row, ErrState if it is not known.
 	Row(ctx context.Context, id RowID) (Row, error)

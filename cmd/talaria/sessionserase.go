@@ -14,6 +14,7 @@ import (
 	"github.com/talaria-agent/talaria/loop/agenttools"
 	"github.com/talaria-agent/talaria/sessions"
 	"github.com/talaria-agent/talaria/sessions/bolt"
+	"github.com/talaria-agent/talaria/tools/checkpoint"
 )
 
 // backupRequest asks for a copy of the database.
@@ -76,13 +77,21 @@ func (i instance) eraser(ctx context.Context) (*gateway.Eraser, error) {
 	if i.gateway != nil {
 		return i.gateway.Eraser(ctx)
 	}
-	e := &gateway.Eraser{
-		Store: i.store, Recorded: i.cfg.recordings(), Notes: agenttools.NewNotes(i.cfg.notes(), i.cfg.Memory.Limit, i.cfg.Memory.UserLimit),
-	}
+	e := wireEraser(&i.cfg, agenttools.NewNotes(i.cfg.notes(), i.cfg.Memory.Limit, i.cfg.Memory.UserLimit))
+	e.Store = i.store
 	if i.cfg.Tools.Workspace == "" {
 		e.WorkRoot = i.cfg.work()
 	}
-	return e, e.Resume(ctx)
+	return &e, e.Resume(ctx)
+}
+
+// wireEraser returns what removes all that is kept beside the store, whether or not the config still has it kept.
+func wireEraser(cfg *Config, notes *agenttools.Notes) gateway.Eraser {
+	copies := checkpoint.New(checkpoint.Options{Folder: cfg.checkpoints()})
+	return gateway.Eraser{Notes: notes, Kept: []func(sessions.Key) error{
+		cfg.recordings().Forget,
+		func(key sessions.Key) error { return copies.Forget(string(key)) },
+	}}
 }
 
 // withConfig reads the flags, the arguments and the config of a command.
@@ -178,6 +187,11 @@ func repairCommand(_ context.Context, args []string, stdout, stderr io.Writer) e
 				fmt.Fprint(stdout, "; a new session begins there")
 			}
 			fmt.Fprintln(stdout)
+		}
+	}
+	for _, l := range r.Logs {
+		if len(r.Lost) > 0 && l.From > 1 {
+			fmt.Fprintf(stdout, "%s: begins with record %d; what was before is lost, or was removed for its age\n", l.Key, l.From)
 		}
 	}
 	for _, what := range r.Lost {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -38,7 +39,8 @@ func TestBackupDeleteForgetRestore(t *testing.T) {
 		t.Fatal(err)
 	}
 	work := filepath.Join(cfg.work(), "telegram_7_dm_1")
-	if err := os.MkdirAll(work, 0o700); err != nil {
+	copies := filepath.Join(cfg.checkpoints(), "telegram_7_dm_1")
+	if err := errors.Join(os.MkdirAll(work, 0o700), os.MkdirAll(copies, 0o700)); err != nil {
 		t.Fatal(err)
 	}
 	command := func(code int, says string, args ...string) {
@@ -56,8 +58,10 @@ func TestBackupDeleteForgetRestore(t *testing.T) {
 	command(0, "gone:   telegram/7/dm/2", "forget", "telegram:2")
 	command(0, "telegram/7/dm/3", "sessions", "list")
 	command(1, "there is no conversation", "sessions", "list", "telegram/7/dm/2")
-	if _, err := os.Stat(work); err == nil {
-		t.Error("the work folder is still there")
+	for _, folder := range []string{work, copies} {
+		if _, err := os.Stat(folder); err == nil {
+			t.Errorf("%s is still there", folder)
+		}
 	}
 
 	if err := os.Rename(file, cfg.database()); err != nil { // as docs/operations.md says

@@ -100,7 +100,7 @@ func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter,
 	compressor.PreflightAt, compressor.SummarizeAt = cfg.Context.PreflightAt, cfg.Context.SummarizeAt
 	compressor.MaxMessages, compressor.Redact, compressor.Log = cfg.Context.MaxMessages, newRedactor(cfg.secrets()...).text, log
 	parts := gateway.Parts{
-		Store: store, Adapters: adapters, Tools: registry, Missing: missing, Compressor: compressor, Log: log,
+		Store: store, Adapters: adapters, Tools: registry, Missing: missing, Compressor: compressor, Log: log, Eraser: wireEraser(&cfg, notes),
 		Runner: &loop.Runner{Model: models.main, Limits: limits, Policy: wirePolicy(cfg.Tools), Hooks: wireHooks(cfg.Hooks), Compressor: compressor, Log: log},
 	}
 	if slices.Contains(cfg.Tools.Toolsets, "memory") {

@@ -108,13 +108,27 @@ func checkFormat(tx *bbolt.Tx) error {
 	meta := tx.Bucket(metaBucket)
 	if meta == nil {
 		if name, _ := tx.Cursor().First(); name != nil {
-			return fmt.Errorf("%w: it is another program's", sessions.ErrFormat)
+			return fmt.Errorf("%w: another program wrote it. Move it away, or name another data_dir", sessions.ErrFormat)
 		}
 		return nil // a new file
 	}
 	b := meta.Get(formatKey)
 	if len(b) != 8 || binary.BigEndian.Uint64(b) != format {
-		return fmt.Errorf("%w: it is %x, known is %d", sessions.ErrFormat, b, format)
+		return formatError(b)
 	}
 	return nil
+}
+
+// formatError says what to do about a format that is not the present one.
+func formatError(stored []byte) error {
+	switch {
+	case len(stored) != 8:
+		return fmt.Errorf("%w: its number cannot be read. Restore a backup", sessions.ErrFormat)
+	case binary.BigEndian.Uint64(stored) > format:
+		return fmt.Errorf("%w: a newer version of Talaria wrote it (format %d, this one knows %d). Install that version again, or restore a backup from before",
+			sessions.ErrFormat, binary.BigEndian.Uint64(stored), format)
+	default:
+		return fmt.Errorf("%w: an older version of Talaria wrote it (format %d, this one knows %d), and this one cannot convert it. Go on with that version, or move the file away to begin anew",
+			sessions.ErrFormat, binary.BigEndian.Uint64(stored), format)
+	}
 }

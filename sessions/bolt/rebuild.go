@@ -153,7 +153,7 @@ func (s *salvage) putLog(tx *bbolt.Tx, key sessions.Key, records []sessions.Reco
 	}
 	end := sessions.Revision(0)
 	if len(records) > 0 {
-		end = records[len(records)-1].Revision
+		l.From, end = records[0].Revision, records[len(records)-1].Revision
 		whole = whole && (base > 0 || records[0].Revision == 1)
 	}
 	if last > end {

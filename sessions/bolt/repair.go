@@ -27,6 +27,8 @@ type RepairedLog struct {
 	Saved int // records
 	Lost  int // records that are known to be missing
 	Reset bool
+	// From is the first record that is there. What was before it is lost, or was removed for its age: the file does not tell.
+	From sessions.Revision
 }
 
 // Repair makes a new file of what can be read in a damaged one that no process has open: the newest state, and where that
@@ -89,7 +91,7 @@ func repair(path string) (r Repaired, err error) {
 func (s *salvage) checkFormat() error {
 	b, ok := s.found[string(metaBucket)][string(formatKey)]
 	if ok && (len(b) != 8 || binary.BigEndian.Uint64(b) != format) {
-		return fmt.Errorf("%w: it is %x, known is %d", sessions.ErrFormat, b, format)
+		return formatError(b)
 	}
 	return nil
 }

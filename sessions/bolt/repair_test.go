@@ -1,6 +1,7 @@
 package bolt
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -224,30 +225,47 @@ func expected(whole map[string]string, where layout, hit map[int]bool) map[strin
 	return want
 }
 
-// TestRepairSavesEverythingElse destroys one page of one log, and wants all of the rest, with a new session where the
-// log has its gap.
+// TestRepairSavesEverythingElse destroys one page of one log, each of them in turn, and wants all of the rest, with a new
+// session where the log has lost its end.
 func TestRepairSavesEverythingElse(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "talaria.db")
 	sample(t, path)
-	where := layoutOf(t, path)
 	s := openTest(t, path)
 	whole := contents(t, s)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	where = layoutOf(t, path)
-	page := -1
-	for id, logs := range where.logs {
-		if logs[0] == 27 && logs[len(logs)-1] == 27 {
-			page = id
-		}
-	}
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	where := layoutOf(t, path)
+	original, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = f.WriteAt(make([]byte, where.pageSize), int64(page)*where.pageSize)
-	if err := errors.Join(err, f.Close()); err != nil {
+	pages, front, reset := 0, 0, 0
+	for id, logs := range where.logs {
+		if logs[0] != 27 || logs[len(logs)-1] != 27 {
+			continue
+		}
+		l := repairWithout(t, original, where, id, whole)
+		pages++
+		if l.From > 1 {
+			front++
+		}
+		if l.Reset { // the sample ends each log with a reset, so that otherwise none has to be made
+			reset++
+		}
+	}
+	if front == 0 || reset == 0 || front+reset == pages {
+		t.Errorf("of %d pages %d held the beginning and %d the end", pages, front, reset)
+	}
+}
+
+// repairWithout destroys a page of the log k27, and returns what the repair says about that.
+func repairWithout(t *testing.T, original []byte, where layout, page int, whole map[string]string) (hit RepairedLog) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "talaria.db")
+	data := bytes.Clone(original)
+	clear(data[page*int(where.pageSize) : (page+1)*int(where.pageSize)])
+	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Open(path); !errors.Is(err, sessions.ErrCorrupt) {
@@ -261,9 +279,20 @@ func TestRepairSavesEverythingElse(t *testing.T) {
 		t.Errorf("%d items, %d rows, %d logs; want 24 of each", r.Items, r.Rows, len(r.Logs))
 	}
 	for _, l := range r.Logs {
-		if hit := l.Key == "k27"; hit != (l.Lost > 0) || l.Reset {
-			t.Errorf("%+v", l) // the sample ends each log with a reset, so that none has to be made
+		if l.Key == "k27" {
+			hit = l
+		} else if l.Lost > 0 || l.Reset || l.From != 1 {
+			t.Errorf("%+v", l)
 		}
+	}
+	records := 0
+	for name := range whole {
+		if strings.HasPrefix(name, "k27@") {
+			records++
+		}
+	}
+	if lost := hit.Lost + int(hit.From) - 1; lost == 0 || hit.Saved+lost != records {
+		t.Errorf("of %d records: %+v", records, hit)
 	}
 	if _, err := os.Stat(r.Aside); err != nil {
 		t.Error(err)
@@ -274,6 +303,7 @@ func TestRepairSavesEverythingElse(t *testing.T) {
 			t.Errorf("%s: %s", name, cmp.Diff(data, got[name]))
 		}
 	}
+	return hit
 }
 
 // TestBadPageWhileRunning: with the first bad page the store stops, says why, and lets go of the file.

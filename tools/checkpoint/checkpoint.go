@@ -227,6 +227,13 @@ func (s *Store) prune(conversation string, all []*point) error {
 	return err
 }
 
+// Forget removes all copies of a conversation's work folder.
+func (s *Store) Forget(conversation string) error {
+	defer s.lock(conversation)()
+	s.begun.Delete(conversation)
+	return os.RemoveAll(s.folder(conversation))
+}
+
 // size returns the bytes of all contents that points need, each counted once.
 func size(all []*point) int64 {
 	var sum int64

@@ -281,3 +281,20 @@ func TestAnyChanges(t *testing.T) {
 		}
 	})
 }
+
+// TestForget: nothing of what was copied is left, and the same turn's next call is the beginning of new copies.
+func TestForget(t *testing.T) {
+	b := newBench(t, 5)
+	b.put("a", "secret")
+	b.turn("alice", func() { b.put("a", "1") })
+	if err := b.store.Forget("telegram/1/dm/7"); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(b.store.options.Folder); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+	b.turn("alice", func() { b.put("a", "2") })
+	if all, err := b.store.points("telegram/1/dm/7"); err != nil || len(all) != 1 {
+		t.Errorf("%d points, %v", len(all), err)
+	}
+}
