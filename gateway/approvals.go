@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/talaria-agent/talaria/sessions"
+	"github.com/talaria-agent/talaria/tools"
 )
 
 // argument returns what stands after the name of a command.
@@ -79,4 +80,50 @@ func (c *conversation) revoke(ctx context.Context, in *input, all []sessions.App
 		text = "Revoked. I will ask again before I do this."
 	}
 	c.reply(ctx, in, text, entries...)
+}
+
+// cmdApprove allows what a question asks permission for, as its buttons do.
+func (c *conversation) cmdApprove(ctx context.Context, in *input) {
+	q, ok := c.asked(ctx, in)
+	if !ok {
+		return
+	}
+	extent := tools.Once
+	switch strings.ToLower(argument(in)) {
+	case "", "once":
+	case "session", "this session":
+		extent = tools.ForSession
+	case "always":
+		extent = tools.Always
+	default:
+		c.reply(ctx, in, fmt.Sprintf("`%[1]sapprove` allows it once, `%[1]sapprove session` until the next session, `%[1]sapprove always` for good.", sign(in.origin().Address.Platform)))
+		return
+	}
+	d := allowed(q, extent)
+	if !c.decide(ctx, in, q, d, verdict(decision(d), nil, sign(in.origin().Address.Platform))) {
+		c.reply(ctx, in, questionOver)
+	}
+}
+
+// cmdDeny refuses it.
+func (c *conversation) cmdDeny(ctx context.Context, in *input) {
+	if q, ok := c.asked(ctx, in); ok && !c.decide(ctx, in, q, denied(in.origin().Sender, argument(in)), "Denied.") {
+		c.reply(ctx, in, questionOver)
+	}
+}
+
+const questionOver = "No question waits for permission here; it may be over already."
+
+// asked returns the question for permission that waits, if whoever writes may answer it. If not, it says so.
+func (c *conversation) asked(ctx context.Context, in *input) (sessions.Question, bool) {
+	s := c.log.snapshot()
+	q, ok := s.Waiting(true)
+	switch {
+	case !ok:
+		c.reply(ctx, in, questionOver)
+	case !c.g.mayAnswer(s.Turn.Requester, in.origin()):
+		c.reply(ctx, in, onlyTheirs)
+		ok = false
+	}
+	return q, ok
 }

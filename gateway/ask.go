@@ -17,51 +17,19 @@ import (
 // askWait is how long a person may take to answer before it counts as no.
 const askWait = 5 * time.Minute
 
-// pendingAsk is a question for permission that waits for a person.
-type pendingAsk struct {
-	id     string
-	turn   *turn
-	ask    tools.Ask
-	answer chan answered
-}
-
-// answered is an answer with the person who gave it.
-type answered struct {
-	tools.Decision
-	by string
-}
-
-// decide answers the question; only the first answer counts. An empty extent is a no. More than what was offered is taken
-// for as much as was.
-func (a *pendingAsk) decide(extent tools.Extent, by platforms.Person) {
-	d := tools.Decision{Allowed: extent != "", Extent: extent}
-	switch {
-	case extent == "":
-		d.Note = "denied by " + who(by)
-	case a.ask.Rule == "":
-		d.Extent = tools.Once
-	case extent == tools.Always && !a.ask.Always:
-		d.Extent = tools.ForSession
-	}
-	select {
-	case a.answer <- answered{d, by.ID}:
-	default:
-	}
-}
-
 // extents say what a button allows.
 var extents = map[string]tools.Extent{verbAllow: tools.Once, verbSession: tools.ForSession, verbAlways: tools.Always}
 
-// buttons returns what there is to choose from, two a row: on a phone more would be cut off.
-func (a *pendingAsk) buttons() [][]platforms.Button {
-	all := []platforms.Button{{Label: "Allow", Data: buttonData(verbAllow, a.id)}}
-	if a.ask.Rule != "" {
-		all = append(all, platforms.Button{Label: "This session", Data: buttonData(verbSession, a.id)})
+// askButtons returns what there is to choose from, two a row: on a phone more would be cut off.
+func askButtons(q sessions.Asked) [][]platforms.Button {
+	all := []platforms.Button{{Label: "Allow", Data: buttonData(verbAllow, q.ID)}}
+	if q.Rule != "" {
+		all = append(all, platforms.Button{Label: "This session", Data: buttonData(verbSession, q.ID)})
 	}
-	if a.ask.Always {
-		all = append(all, platforms.Button{Label: "Always", Data: buttonData(verbAlways, a.id)})
+	if q.Always {
+		all = append(all, platforms.Button{Label: "Always", Data: buttonData(verbAlways, q.ID)})
 	}
-	all = append(all, platforms.Button{Label: "Deny", Data: buttonData(verbDeny, a.id), Danger: true})
+	all = append(all, platforms.Button{Label: "Deny", Data: buttonData(verbDeny, q.ID), Danger: true})
 	return slices.Collect(slices.Chunk(all, 2))
 }
 
@@ -78,36 +46,27 @@ func (g *Gateway) Approve(ctx context.Context, ask tools.Ask) (tools.Decision, e
 	case <-ctx.Done():
 		return tools.Decision{}, context.Cause(ctx)
 	}
+	call := callOf(ask.Scope)
 	if d, ok := t.allowedBefore(ask); ok {
-		return d, nil
-	}
-	a := &pendingAsk{id: newID(), turn: t, ask: ask, answer: make(chan answered, 1)}
-	defer g.asks.put(a.id, a)()
-	t.typing.pause()
-	defer t.typing.resume()
-
-	question := fmt.Sprintf("May I use **%s**?\n\n%s\n\n%s", ask.Tool, fenced(ask.Preview), ask.Reason)
-	message, err := g.adapters[t.address.Platform].Send(ctx, t.address, platforms.Outgoing{
-		Text: question, Key: a.id, Class: platforms.PriorityApproval, Buttons: a.buttons(),
-	})
-	if err != nil && platforms.ClassOf(err) != platforms.OutcomeUnknown {
-		if ctx.Err() != nil {
-			return tools.Decision{}, context.Cause(ctx)
+		if _, decided := t.decision(questionID(t.id, call)); !decided {
+			return decision(d), t.writeDown(ctx, d)
 		}
-		return tools.Decision{Note: "the question could not be shown to anybody"}, nil
 	}
-	t.setAsk(a) // from here on: a word that was written before the question stood there is no answer to it
-	defer t.setAsk(nil)
-	t.await()
-	d, err := a.wait(ctx)
-	if err == nil && d.Allowed && d.Extent != tools.Once {
-		t.remember(ctx, a, &d)
+	q := inquiry{
+		Asked: sessions.Asked{
+			Turn: t.id, Call: call, ID: questionID(t.id, call), Tool: ask.Tool, Rule: ask.Rule, Always: ask.Always, Preview: ask.Preview,
+			Text: fmt.Sprintf("May I use **%s**?\n\n%s\n\n%s", ask.Tool, fenced(ask.Preview), ask.Reason), At: time.Now(),
+		},
+		wait: askWait, late: "nobody answered within 5 minutes",
+		closing: func(d sessions.Decided, err error) string { return verdict(decision(d), err, sign(t.address.Platform)) },
 	}
-	g.replace(t.address, message, question+"\n\n"+verdict(d.Decision, err, sign(t.address.Platform)))
-	if back := t.done(ctx); err == nil {
-		err = back
-	}
-	return d.Decision, err
+	q.buttons = askButtons(q.Asked)
+	d, err := t.inquire(ctx, q)
+	return decision(d), err
+}
+
+func decision(d sessions.Decided) tools.Decision {
+	return tools.Decision{Allowed: d.Allowed, Extent: tools.Extent(d.Extent), Note: d.Note}
 }
 
 // fenced shows a text as it is, and what could hide or turn around a part of it by its code. The fence is longer than any
@@ -135,43 +94,19 @@ func unveiled(text string) string {
 }
 
 // allowedBefore looks for a permission that the person whose turn it is has for exactly this call.
-func (t *turn) allowedBefore(ask tools.Ask) (tools.Decision, bool) {
+func (t *turn) allowedBefore(ask tools.Ask) (sessions.Decided, bool) {
 	found, ok := t.log.snapshot().Approval(ask.Rule, t.requester)
 	if !ok || found.Forever && !ask.Always {
-		return tools.Decision{}, false
+		return sessions.Decided{}, false
 	}
 	extent := tools.ForSession
 	if found.Forever {
 		extent = tools.Always
 	}
 	t.c.g.log.Info("allowed before", "task", t.id, "tool", ask.Tool, "extent", extent)
-	return tools.Decision{Allowed: true, Extent: extent}, true
-}
-
-// remember writes a permission down. One that cannot be is for this once.
-func (t *turn) remember(ctx context.Context, a *pendingAsk, d *answered) {
-	err := t.log.append(ctx, sessions.Record{Entries: []sessions.Entry{sessions.Approved{
-		Rule: a.ask.Rule, Tool: a.ask.Tool, Preview: a.ask.Preview, Forever: d.Extent == tools.Always,
-		For: t.requester, By: d.by, At: time.Now(),
-	}}})
-	if err != nil {
-		t.c.g.log.Warn("a permission could not be written down", "task", t.id, "error", err)
-		d.Extent = tools.Once
-	}
-}
-
-// wait blocks until there is an answer, time is over, or the turn is.
-func (a *pendingAsk) wait(ctx context.Context) (answered, error) {
-	timer := time.NewTimer(askWait)
-	defer timer.Stop()
-	select {
-	case d := <-a.answer:
-		return d, nil
-	case <-timer.C:
-		return answered{Decision: tools.Decision{Note: "nobody answered within 5 minutes"}}, nil
-	case <-ctx.Done():
-		return answered{}, context.Cause(ctx)
-	}
+	return sessions.Decided{
+		Turn: t.id, Call: callOf(ask.Scope), Tool: ask.Tool, Allowed: true, Extent: string(extent), Note: "allowed before", By: found.By, At: time.Now(),
+	}, true
 }
 
 // verdict says under a question how it ended. The sign is what commands begin with there.
@@ -189,31 +124,40 @@ func verdict(d tools.Decision, err error, sign string) string {
 	return "Allowed."
 }
 
-func (t *turn) setAsk(a *pendingAsk) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.ask = a
-}
-
-// answerAsk takes a plain word as the answer to the question that waits, and reports whether it did.
-func (t *turn) answerAsk(m *platforms.Message, allowed bool) bool {
-	t.mu.Lock()
-	a := t.ask
-	t.mu.Unlock()
-	if a == nil || !allowed || m.Forwarded {
-		return false
+// permission reads a plain word as the answer to a question for permission.
+func permission(m *platforms.Message, q sessions.Question) (d sessions.Decided, ok bool) {
+	if m.Forwarded {
+		return d, false
 	}
 	switch strings.ToLower(strings.TrimSpace(m.Text)) {
 	case "yes", "y", "ok", "okay", "allow", "approve", "once", "👍":
-		a.decide(tools.Once, m.Sender)
+		return allowed(q, tools.Once), true
 	case "session", "this session":
-		a.decide(tools.ForSession, m.Sender)
+		return allowed(q, tools.ForSession), true
 	case "always":
-		a.decide(tools.Always, m.Sender)
+		return allowed(q, tools.Always), true
 	case "no", "n", "deny", "cancel", "👎":
-		a.decide("", m.Sender)
-	default:
-		return false
+		return denied(m.Sender, ""), true
 	}
-	return true
+	return d, false
+}
+
+// allowed is a yes. More than what was offered is taken for as much as was.
+func allowed(q sessions.Question, extent tools.Extent) sessions.Decided {
+	switch {
+	case q.Rule == "":
+		extent = tools.Once
+	case extent == tools.Always && !q.Always:
+		extent = tools.ForSession
+	}
+	return sessions.Decided{Allowed: true, Extent: string(extent)}
+}
+
+// denied is a no, with a reason if there is one.
+func denied(by platforms.Person, reason string) sessions.Decided {
+	note := "denied by " + who(by)
+	if reason != "" {
+		note += ": " + clip(strings.Join(strings.Fields(reason), " "), 300)
+	}
+	return sessions.Decided{Note: note}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/talaria-agent/talaria/platforms"
+	"github.com/talaria-agent/talaria/sessions"
 )
 
 // TestFencedHidesNothing: who allows a command must see all of it, in its order.
@@ -40,12 +41,10 @@ func TestNamesEndNoBrackets(t *testing.T) {
 
 // TestForwardedWordsAreNobodysOrders: what somebody passes on neither allows anything nor commands anything.
 func TestForwardedWordsAreNobodysOrders(t *testing.T) {
-	a := &pendingAsk{answer: make(chan answered, 1)}
-	waiting := &turn{ask: a}
-	if m := (&platforms.Message{Text: "yes", Forwarded: true}); waiting.answerAsk(m, true) {
+	if _, ok := permission(&platforms.Message{Text: "yes", Forwarded: true}, sessions.Question{}); ok {
 		t.Error("a forwarded yes allows a call")
 	}
-	if !waiting.answerAsk(&platforms.Message{Text: "yes"}, true) {
+	if d, ok := permission(&platforms.Message{Text: "yes"}, sessions.Question{}); !ok || !d.Allowed {
 		t.Error("a yes allows nothing")
 	}
 	if _, _, ok := parseCommand(&platforms.Message{Text: "/stop", Forwarded: true}); ok {

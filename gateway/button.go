@@ -40,18 +40,10 @@ func (g *Gateway) button(ctx context.Context, b *platforms.ButtonPressed) (platf
 			return note("That is over already.")
 		}
 	case verbAllow, verbSession, verbAlways, verbDeny:
-		a := g.asks.get(about)
-		if a == nil {
-			return note("That question is closed already.")
-		}
-		t = a.turn
+		return g.answerPressed(ctx, b, about)
 	case verbPick:
 		id, _ := questionPart(about)
-		q := g.questions.get(id)
-		if q == nil {
-			return note("That question is closed already.")
-		}
-		t = q.turn
+		return g.answerPressed(ctx, b, id)
 	case verbAgain:
 		row, err := g.store.Row(ctx, sessions.RowID(about))
 		if err != nil {
@@ -64,12 +56,41 @@ func (g *Gateway) button(ctx context.Context, b *platforms.ButtonPressed) (platf
 		return note("I do not know that button.")
 	}
 	if t != nil {
-		if b.Sender.ID != t.requester && !g.cfg.Access.Admin(b.Address.Platform, b.Sender.ID) {
-			return note("Only the person who asked, or an admin, can do that.")
+		if !g.mayAnswer(t.requester, b.Origin) {
+			return note(onlyTheirs)
 		}
 		key = t.c.key
 	}
 	return platforms.Receipt{}, g.accept(ctx, key, b.NativeID(), input{Button: b})
+}
+
+// answerPressed admits the press of a question's button. A turn that an earlier process has left may not have been taken up
+// yet; its conversation sees to the rest then.
+func (g *Gateway) answerPressed(ctx context.Context, b *platforms.ButtonPressed, question string) (platforms.Receipt, error) {
+	key := g.left.get(turnOf(question))
+	if t := g.turns.get(turnOf(question)); t != nil {
+		q, ok := t.log.snapshot().Question(question)
+		switch {
+		case !ok || q.Decided != nil:
+			key = ""
+		case !g.mayAnswer(t.requester, b.Origin):
+			return platforms.Receipt{Note: onlyTheirs}, nil
+		default:
+			key = t.c.key
+		}
+	}
+	if key == "" {
+		return platforms.Receipt{Note: "That question is closed already."}, nil
+	}
+	return platforms.Receipt{}, g.accept(ctx, key, b.NativeID(), input{Button: b})
+}
+
+// onlyTheirs is what somebody else reads.
+const onlyTheirs = "Only the person who asked, or an admin, can do that."
+
+// mayAnswer tells whether somebody may press the buttons of a turn: whoever started it, or an admin.
+func (g *Gateway) mayAnswer(requester string, o platforms.Origin) bool {
+	return o.Sender.ID == requester || g.cfg.Access.Admin(o.Address.Platform, o.Sender.ID)
 }
 
 // pressed does what an accepted button press asks for, if it still can.
@@ -81,14 +102,9 @@ func (c *conversation) pressed(ctx context.Context, in *input) {
 		if c.turn != nil && c.turn.id == about {
 			c.turn.cancel(loop.ErrStopped)
 		}
-	case verbAllow, verbSession, verbAlways, verbDeny:
-		if a := c.g.asks.get(about); a != nil {
-			a.decide(extents[verb], b.Sender)
-		}
-	case verbPick:
-		id, choice := questionPart(about)
-		if q := c.g.questions.get(id); q != nil {
-			q.choose(choice)
+	case verbAllow, verbSession, verbAlways, verbDeny, verbPick:
+		if c.answeredBy(ctx, in, verb, about) {
+			return
 		}
 	case verbAgain:
 		sent, err := c.g.outbox.again(ctx, sessions.RowID(about))
@@ -102,4 +118,24 @@ func (c *conversation) pressed(ctx context.Context, in *input) {
 		}
 	}
 	c.reply(ctx, in, "")
+}
+
+// answeredBy ends a press by what it decides, and reports whether it decided anything.
+func (c *conversation) answeredBy(ctx context.Context, in *input, verb, about string) bool {
+	id, n := questionPart(about)
+	s := c.log.snapshot()
+	q, ok := s.Question(id)
+	if !ok || q.Decided != nil || !c.g.mayAnswer(s.Turn.Requester, in.Button.Origin) {
+		return false
+	}
+	var d sessions.Decided
+	switch verb {
+	case verbPick:
+		d = picked(q, n)
+	case verbDeny:
+		d = denied(in.Button.Sender, "")
+	default:
+		d = allowed(q, extents[verb])
+	}
+	return c.decide(ctx, in, q, d, "")
 }

@@ -4,15 +4,14 @@ import (
 	"testing"
 
 	"github.com/talaria-agent/talaria/platforms"
-	"github.com/talaria-agent/talaria/tools"
+	"github.com/talaria-agent/talaria/sessions"
 )
 
 // TestPermissionButtonsFitOnAPhone: four in one row are cut off there.
 func TestPermissionButtonsFitOnAPhone(t *testing.T) {
-	for _, ask := range []tools.Ask{{}, {Rule: "r"}, {Rule: "r", Always: true}} {
-		a := &pendingAsk{id: "1", ask: ask}
+	for _, ask := range []sessions.Asked{{}, {Rule: "r"}, {Rule: "r", Always: true}} {
 		var last platforms.Button
-		for _, row := range a.buttons() {
+		for _, row := range askButtons(ask) {
 			if len(row) > 2 {
 				t.Errorf("%+v: %d buttons in a row", ask, len(row))
 			}
@@ -27,7 +26,7 @@ func TestPermissionButtonsFitOnAPhone(t *testing.T) {
 // TestNativeCommandsTakeArguments: without a declared argument Discord lets nobody write one.
 func TestNativeCommandsTakeArguments(t *testing.T) {
 	takes := map[string]bool{
-		"approvals": true, "branch": true, "busy": true, "compress": true, "diff": true, "queue": true, "resume": true, "rollback": true, "sethome": true, "steer": true, "title": true, "undo": true,
+		"approvals": true, "approve": true, "deny": true, "branch": true, "busy": true, "compress": true, "diff": true, "queue": true, "resume": true, "rollback": true, "sethome": true, "steer": true, "title": true, "undo": true,
 	}
 	for _, c := range NativeCommands() {
 		if takes[c.Name] != (c.Argument != "") {

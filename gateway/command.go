@@ -25,6 +25,8 @@ func commands() []command {
 	return []command{
 		{"help", "Show this list.", "", (*conversation).cmdHelp},
 		{"stop", "Stop what I am doing.", "", (*conversation).cmdStop},
+		{"approve", "Allow what I ask permission for: once, or add `session` or `always`.", "extent", (*conversation).cmdApprove},
+		{"deny", "Do not allow what I ask permission for; say why, if you like.", "reason", (*conversation).cmdDeny},
 		{"approvals", "Show what you have allowed for longer than once, or take it back.", "action", (*conversation).cmdApprovals},
 		{"compress", "Summarise our conversation now; name what matters most behind the command.", "focus", (*conversation).cmdCompress},
 		{"diff", "Show what I changed in the files in my last turn, or in the last N.", "number", (*conversation).cmdDiff},

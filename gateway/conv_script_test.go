@@ -410,4 +410,4 @@ func (r *rig) fault(call, kind string, more []string) error {
 	return nil
 }
 
-var commandLine = regexp.MustCompile(`^/(new|stop|compress|status|memory|help|busy|queue|steer|sethome|undo|retry|branch|sessions|resume|title|reload|diff|rollback)( |$)`)
+var commandLine = regexp.MustCompile(`^/(approve|deny|new|stop|compress|status|memory|help|busy|queue|steer|sethome|undo|retry|branch|sessions|resume|title|reload|diff|rollback)( |$)`)

@@ -111,6 +111,8 @@ func (r *rig) describeEntry(e sessions.Entry) string {
 		return line("result "+string(e.Outcome), e.Message.Text)
 	case sessions.TurnEnded:
 		return line("end", e.Reason)
+	case sessions.Decided:
+		return line("decided", strings.Join(strings.Fields(e.Extent+" "+e.Answer+" "+e.Note), " "))
 	case sessions.Steered:
 		return line("steered", e.Message.Text)
 	case sessions.SettingChanged:

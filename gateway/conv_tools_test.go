@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -10,7 +11,7 @@ import (
 )
 
 // testTools are tools that take virtual time or fail in ways that real ones rarely do.
-func testTools() ([]tools.Tool, error) {
+func testTools(executed *atomic.Int64) ([]tools.Tool, error) {
 	type sleepArgs struct {
 		Seconds int `json:"seconds" jsonschema:"how long"`
 	}
@@ -35,6 +36,7 @@ func testTools() ([]tools.Tool, error) {
 	}
 	execute, err := tools.New(tools.Spec{Name: "execute", Toolset: "test", Description: "Does something dangerous.", Risk: tools.Executes},
 		func(context.Context, tools.Scope, noArgs) (tools.Result, error) {
+			executed.Add(1)
 			return tools.Result{Text: "boom"}, nil
 		})
 	if err != nil {

@@ -25,6 +25,7 @@ type conversation struct {
 	log      *convLog
 	queue    []*input // messages that wait for a turn
 	after    []*input // commands that wait until the turn has been closed
+	held     []*input // answers that wait until the turn asks the question that they are for
 	turn     *turn    // the running turn, nil if there is none
 	ended    chan turnEnd
 	known    map[sessions.ItemID]bool // items that came with the log, so that their mail is not taken twice
@@ -150,7 +151,7 @@ func (c *conversation) load(ctx context.Context) error {
 	log.committed = func(r sessions.Record) { c.g.settled(c.key, r) }
 	c.recount(found.Records)
 	c.g.room.leave(c.queue...)
-	c.log, c.queue, c.after, c.refusals.open, c.outline, c.torn = log, nil, nil, nil, nil, false
+	c.log, c.queue, c.after, c.held, c.refusals.open, c.outline, c.torn = log, nil, nil, nil, nil, nil, false
 	open := log.snapshot().Turn
 	var claimed, waiting []*input
 	for _, item := range found.Pending {
@@ -203,6 +204,12 @@ func (c *conversation) handle(ctx context.Context, mail any) {
 		c.noteUndelivered(ctx, m)
 	case notice:
 		c.noted(ctx, m)
+	case asking:
+		held := c.held
+		c.held = nil
+		for _, in := range held {
+			c.take(ctx, in)
+		}
 	case unsure:
 		if c.known[m.item.ID] {
 			c.g.counted(m.item)
@@ -313,8 +320,8 @@ func (c *conversation) finish(ctx context.Context, end turnEnd) {
 	if c.torn { // whatever waits comes back with the inbox
 		return
 	}
-	after := c.after
-	c.after = nil
+	after := append(c.held, c.after...)
+	c.held, c.after = nil, nil
 	switch {
 	case stopped:
 		c.g.room.leave(end.unstarted...)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -324,7 +325,7 @@ func newBench(t *testing.T, store sessions.Store, chats ...*fakeChat) *bench {
 func (b *bench) start() {
 	b.t.Helper()
 	log := slog.New(slog.NewTextHandler(io.Writer(b.log), &slog.HandlerOptions{Level: slog.LevelDebug}))
-	all, err := testTools()
+	all, err := testTools(new(atomic.Int64))
 	if err != nil {
 		b.t.Fatal(err)
 	}

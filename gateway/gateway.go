@@ -112,11 +112,11 @@ type Gateway struct {
 	moves     *moves
 	homes     *homes
 	places    *places
-	turns     index[*turn]            // by task id
-	asks      index[*pendingAsk]      // that wait for a person, by id
-	questions index[*pendingQuestion] // likewise
-	undrafted sync.Map                // addresses that have refused drafts
-	stuck     sync.Map                // ids of sessions whose people know that compressing does not help any more
+	turns     index[*turn]         // by task id
+	left      index[sessions.Key]  // of turns that an earlier process has left and that do not run yet, by task id
+	waits     index[chan struct{}] // what tells a call that its question is decided, by the question's id
+	undrafted sync.Map             // addresses that have refused drafts
+	stuck     sync.Map             // ids of sessions whose people know that compressing does not help any more
 
 	ctx     context.Context // of the conversations; cancelled with loop.ErrParked
 	side    sync.WaitGroup  // short calls beside the conversations: refusals, reactions, edits of questions
@@ -216,6 +216,9 @@ func (g *Gateway) recover(ctx context.Context) error {
 			continue
 		}
 		keys[item.Key] = true
+		if item.Turn != "" {
+			g.left.put(item.Turn, item.Key)
+		}
 	}
 	rows, left, err := g.outbox.recover(ctx)
 	if err != nil {

@@ -17,11 +17,13 @@ func (x *index[T]) put(name string, v T) (remove func()) {
 		x.byName = map[string]T{}
 	}
 	x.byName[name] = v
-	return func() {
-		x.mu.Lock()
-		defer x.mu.Unlock()
-		delete(x.byName, name)
-	}
+	return func() { x.remove(name) }
+}
+
+func (x *index[T]) remove(name string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	delete(x.byName, name)
 }
 
 // len returns how much there is.

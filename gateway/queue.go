@@ -21,12 +21,7 @@ const (
 
 // enqueue lets a message wait for its turn and, in busy mode interrupt, makes room for it.
 func (c *conversation) enqueue(ctx context.Context, in *input) {
-	if c.turn != nil && in.Edited == nil && c.turn.answerAsk(in.Message, in.Message.Sender.ID == c.turn.requester) {
-		c.reply(ctx, in, "")
-		return
-	}
-	if c.turn != nil && c.turn.answerQuestion(in.Message) {
-		c.reply(ctx, in, "")
+	if c.turn != nil && c.answers(ctx, in) {
 		return
 	}
 	if full := c.g.room.enter(in, false); full != "" {

@@ -40,10 +40,9 @@ type turn struct {
 	note    string         // what the person is told behind the answer
 
 	mu       sync.Mutex
-	ask      *pendingAsk      // the question for permission that waits for a person, nil if none does
-	question *pendingQuestion // the model's question that waits, nil if none does
-	working  bool             // it holds a worker's slot
-	awaiting int              // how many calls of the turn wait for a person
+	working  bool            // it holds a worker's slot
+	awaiting int             // how many calls of the turn wait for a person
+	inquired map[string]bool // the questions that were asked, or taken up again
 }
 
 // turnEnd is what the actor gets to know about the end of a turn.
@@ -57,7 +56,7 @@ func newTurn(ctx context.Context, c *conversation, inputs []*input, open *sessio
 	o := inputs[0].origin()
 	t := &turn{
 		c: c, log: c.log, id: newID(), inputs: inputs, requester: o.Sender.ID, address: c.g.moves.now(o.Address), started: time.Now(),
-		asking: make(chan struct{}, 1), steering: make(chan []*input),
+		asking: make(chan struct{}, 1), steering: make(chan []*input), inquired: map[string]bool{},
 	}
 	shown, streamed := "", []string(nil)
 	if open != nil {
@@ -87,6 +86,7 @@ func (t *turn) run() turnEnd {
 	defer t.release()
 	g.room.leave(t.inputs...)
 	defer g.turns.put(t.id, t)()
+	defer g.left.remove(t.id)
 	t.typing.start(t.ctx)
 	defer t.typing.stop()
 	t.bubble.start()
@@ -167,11 +167,14 @@ func (t *turn) loop() turnEnd {
 		ID: t.id, Journal: journal, Tools: g.parts.Tools, Resumed: t.resumed, Within: t.within, Observe: t.observe,
 		Scope: t.scope(work), Steer: t.steer, Log: g.log.With("conversation", t.c.key, "message", t.inputs[0].item),
 	})
+	left := t.log.snapshot().Turn.Questions
 	outcome := g.runner.Run(t.ctx, task)
 	ended(outcome)
 	if !journal.ended {
 		t.stream.halt()
 		t.bubble.park()
+	} else {
+		t.closeLeft(left)
 	}
 	return turnEnd{outcome: outcome, err: journal.err}
 }

@@ -20,6 +20,7 @@ type signal string
 const (
 	begun      signal = "begun"       // the user message waits for a reply
 	wasDone    signal = "was done"    // resumed, and nothing is left to do but to close
+	askedAgain signal = "asked again" // resumed, and calls of before wait for a person
 	saidText   signal = "said text"   // the reply is an answer
 	heldBack   signal = "held back"   // the reply is text, but the model is asked once more
 	askedTools signal = "asked tools" // the reply has tool calls, and it is committed
@@ -59,6 +60,7 @@ var beforeGrace = &guard{"no end condition yet", func(t *turn) bool { return t.e
 var transitions = []transition{
 	{Idle, begun, nil, Thinking},
 	{Idle, observed, nil, Observing},
+	{Idle, askedAgain, nil, Acting},
 	{Idle, wasDone, nil, Done},
 	{Idle, lost, nil, Done},
 

@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/talaria-agent/talaria/sessions"
@@ -14,7 +15,8 @@ import (
 const (
 	unknownAfterRestart = "The outcome of this call is not known: the program was restarted while it ran. " +
 		"It may have taken effect. Check before repeating it."
-	notAnswered = "(There is no answer: this was interrupted.)"
+	notStartedAfterRestart = "This call was not started, because the program was restarted before it. Call it again if it is still needed."
+	notAnswered            = "(There is no answer: this was interrupted.)"
 )
 
 // commitReply writes a reply that has tool calls, before any of them runs.
@@ -58,10 +60,20 @@ func (t *turn) resultEntry(call, text string, outcome sessions.Outcome) sessions
 	return sessions.ToolResult{Turn: t.ID, Message: m, Outcome: outcome}
 }
 
-// commitResumed writes that the turn goes on after a crash, and closes the calls that were open then.
+// commitResumed writes that the turn goes on after a crash, and closes the calls that were open then, but for those that
+// a person is asked about.
 func (t *turn) commitResumed(ctx context.Context) error {
 	entries := []sessions.Entry{sessions.TurnResumed{Turn: t.ID, Within: t.Within, At: time.Now()}}
-	for _, c := range t.Journal.Session().Turn.Open {
+	open := t.Journal.Session().Turn
+	again, after := open.Unstarted()
+	for _, c := range open.Open {
+		if slices.Contains(again, c) {
+			continue
+		}
+		if slices.Contains(after, c) {
+			entries = append(entries, t.resultEntry(c.ID, notStartedAfterRestart, sessions.OutcomeInterrupted))
+			continue
+		}
 		t.log.Info("outcome of call unknown after restart", "call", c.ID, "tool", c.Name)
 		entries = append(entries, t.resultEntry(c.ID, unknownAfterRestart, sessions.OutcomeUnknown))
 	}

@@ -168,6 +168,8 @@ func (t *turn) idle(ctx context.Context) signal {
 	case s.Turn.Resumed >= maxCrashes:
 		t.outcome = Outcome{Reason: EndCrashed, Err: fmt.Errorf("the process crashed %d times in this turn", s.Turn.Resumed)}
 		return wasDone
+	case len(s.Turn.Open) > 0:
+		return askedAgain
 	case last.Role == sessions.RoleTool:
 		return observed
 	}
@@ -240,16 +242,28 @@ func (t *turn) outputTokens() int {
 // act runs the tool calls of the last reply.
 func (t *turn) act(ctx context.Context) signal {
 	t.draft = nil
-	t.repeated.saw(t.reply.message.ToolCalls)
-	left := min(t.limits.MaxToolCalls-t.budget.calls, t.tree.callsLeft())
-	t.spend(budget{calls: len(t.reply.calls)})
-	if err := t.execute(ctx, t.reply.calls, left); err != nil {
+	calls, left := t.taken()
+	if err := t.execute(ctx, calls, left); err != nil {
 		return t.leave(err)
 	}
 	if halted(ctx) == cancelled {
 		return cancelled
 	}
 	return observed
+}
+
+// taken returns the calls that are to run, and how many of them may. Calls of before a restart have been counted.
+func (t *turn) taken() (calls []requested, left int) {
+	if open := t.Journal.Session().Turn.Open; t.reply.message.Blank() {
+		for _, c := range open {
+			calls = append(calls, readCall(c, FinishTools))
+		}
+		return calls, len(calls)
+	}
+	t.repeated.saw(t.reply.message.ToolCalls)
+	left = min(t.limits.MaxToolCalls-t.budget.calls, t.tree.callsLeft())
+	t.spend(budget{calls: len(t.reply.calls)})
+	return t.reply.calls, left
 }
 
 // observe checks every end condition.

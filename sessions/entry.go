@@ -198,6 +198,10 @@ func decodeEntry(j entryJSON) (Entry, error) {
 		return decodeAs[NotesChanged](j)
 	case "approved":
 		return decodeAs[Approved](j)
+	case "asked":
+		return decodeAs[Asked](j)
+	case "decided":
+		return decodeAs[Decided](j)
 	case "revoked":
 		return decodeAs[Revoked](j)
 	case "rewound":

@@ -19,9 +19,17 @@ func everyEntry() []Entry {
 	assistant := Message{Role: RoleAssistant, Text: "I look", ToolCalls: []ToolCall{call}}
 	usage := Usage{Input: 7, Output: 5, Cached: 3}
 	prompt := PromptBuilt{System: "be <kind>\n", Tools: []byte(`[ {"name": "<x>"} ]`)}
+	asked := Asked{
+		Turn: "t1", Call: "c1", ID: "t1.x", Tool: "terminal", Rule: "r", Always: true, Preview: "ls <x>", Choices: []string{"a"}, Text: "May I?",
+		MessageID: "m2", Shown: at, At: at,
+	}
+	decided := Decided{
+		Turn: "t1", Call: "c1", Tool: "terminal", Allowed: true, Extent: "once", Answer: "a", Note: "n", By: "U2", At: at,
+	}
 	turn := Turn{
 		ID: "t1", Inputs: []ItemID{"i1"}, Requester: "U1", Started: at, Rounds: 2, Calls: 3, Resumed: 1, Usage: usage,
-		Open: []ToolCall{call}, Bubble: "m1", From: 1, Parked: true, Delegated: Spent{Rounds: 1, Calls: 2, Tokens: 3, Usage: usage},
+		Open: []ToolCall{call}, Bubble: "m1", From: 1, Parked: true,
+		Questions: []Question{{Asked: asked, Decided: &decided}}, Delegated: Spent{Rounds: 1, Calls: 2, Tokens: 3, Usage: usage},
 	}
 	todos := []Todo{{ID: "1", Content: "look", Status: TodoInProgress}}
 	notes := NotesChanged{Turn: "t1", Owner: "telegram/7/dm/1/1", Target: "memory", Content: "- likes <tea>\n", Before: "d1", At: at}
@@ -53,7 +61,7 @@ func everyEntry() []Entry {
 		Aside{Text: "by <hand>"},
 		TurnParked{Turn: "t1", At: at},
 		Steered{Turn: "t1", Inputs: []ItemID{"i3"}, Message: user},
-		approved,
+		approved, asked, decided,
 		Revoked{Rule: "r", For: "U1", By: "U2", At: at},
 		BubbleShown{Turn: "t1", MessageID: "m1"},
 		StreamShown{Turn: "t1", MessageIDs: []string{"m2", "m3"}},
@@ -103,7 +111,7 @@ func TestEntriesAreComplete(t *testing.T) {
 		}
 	}
 	want := []string{
-		"approved", "aside", "assistant_message", "bubble_shown", "compaction", "delegated", "delivery_failed", "notes_changed", "prompt_built", "reset", "revoked",
+		"approved", "asked", "aside", "assistant_message", "bubble_shown", "compaction", "decided", "delegated", "delivery_failed", "notes_changed", "prompt_built", "reset", "revoked",
 		"rewound", "setting_changed", "steered", "stream_shown", "titled", "todo_changed", "tool_result", "turn_ended", "turn_parked", "turn_resumed", "turn_started", "user_message",
 	}
 	for _, k := range want { // permanent names: they stand in files

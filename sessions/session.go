@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"math"
@@ -55,11 +56,12 @@ type Turn struct {
 	Resumed   int        `json:"resumed"` // how often it went on after a crash
 	Parked    bool       `json:"parked,omitempty"`
 	Usage     Usage      `json:"usage"`
-	Open      []ToolCall `json:"open,omitempty"`     // calls of the last assistant message without a result, in call order
-	Bubble    string     `json:"bubble,omitempty"`   // message id of the progress message, empty if none is known
-	Stream    []string   `json:"stream,omitempty"`   // message ids of the answer that is being written
-	From      int        `json:"from"`               // index in Messages of the turn's first message
-	Delegated Spent      `json:"delegated,omitzero"` // by its calls; not part of the counts above
+	Open      []ToolCall `json:"open,omitempty"`      // calls of the last assistant message without a result, in call order
+	Questions []Question `json:"questions,omitempty"` // of calls that have no result yet
+	Bubble    string     `json:"bubble,omitempty"`    // message id of the progress message, empty if none is known
+	Stream    []string   `json:"stream,omitempty"`    // message ids of the answer that is being written
+	From      int        `json:"from"`                // index in Messages of the turn's first message
+	Delegated Spent      `json:"delegated,omitzero"`  // by its calls; not part of the counts above
 }
 
 // Fold returns the session of a conversation from its records: all of them, or those from a base on. What stands in
@@ -199,6 +201,10 @@ func (s *Session) apply(e Entry, r Record) error {
 		s.approved(e)
 	case Revoked:
 		s.revoked(e)
+	case Asked:
+		return s.inTurn(e.Turn, func(t *Turn) { t.asked(e) })
+	case Decided:
+		return s.decided(e)
 	case BubbleShown:
 		return s.inTurn(e.Turn, func(t *Turn) { t.Bubble = e.MessageID })
 	case StreamShown:
@@ -239,6 +245,7 @@ func (s *Session) result(e ToolResult) error {
 		return fmt.Errorf("result of call %s, which is not open", e.Message.ToolCallID)
 	}
 	s.Turn.Open = slices.Delete(s.Turn.Open, i, i+1)
+	s.Turn.answered(e.Message.ToolCallID)
 	s.Messages = append(s.Messages, e.Message)
 	return nil
 }
@@ -262,4 +269,10 @@ func (s *Session) inTurn(id string, change func(*Turn)) error {
 	}
 	change(s.Turn)
 	return nil
+}
+
+func (s *Session) decided(e Decided) error {
+	var refused error
+	err := s.inTurn(e.Turn, func(t *Turn) { refused = t.decided(e) })
+	return cmp.Or(err, refused)
 }
