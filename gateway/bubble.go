@@ -15,6 +15,7 @@ const (
 	bubbleRefresh = 5 * time.Second  // so that the elapsed time moves while nothing else does ...
 	bubbleSlower  = 15 * time.Second // ... and this after half a minute
 	bubbleSettle  = 2 * time.Second  // how long an answer waits for a call that is under way
+	recallTimes   = 4                // how often a platform in trouble is asked for what an earlier process posted
 )
 
 // bubble is the one progress message of a turn. It is lossy: what matters is in the log. Events only change the state
@@ -148,6 +149,9 @@ func (b *bubble) run() {
 	defer close(b.done)
 	ctx := platforms.Droppable(b.t.c.g.outbox.ctx, b.over)
 	shown := ""
+	if b.id() == "" && b.t.resumed {
+		b.recall(b.t.c.g.outbox.ctx)
+	}
 	if b.id() == "" {
 		shown = b.post(ctx)
 	}
@@ -234,17 +238,48 @@ func (b *bubble) post(ctx context.Context) string {
 		t.c.g.log.Warn("progress is not shown", "task", t.id, "error", err)
 		return ""
 	}
+	t.sign().shown(t.c.g, t.address.Platform)
+	b.take(ctx, id)
+	return text
+}
+
+// take goes on with a message and records it, or has it closed if the turn did not know of it when it ended.
+func (b *bubble) take(ctx context.Context, id string) {
 	b.mu.Lock()
 	b.message = id
 	late := b.late
 	b.mu.Unlock()
-	t.sign().shown(t.c.g, t.address.Platform)
 	if late {
-		t.owe(ctx, lastEdit(t.address, id, b.end))
+		b.t.owe(ctx, lastEdit(b.t.address, id, b.end))
 	} else {
-		t.shown(ctx, sessions.BubbleShown{Turn: t.id, MessageID: id})
+		b.t.shown(ctx, sessions.BubbleShown{Turn: b.t.id, MessageID: id})
 	}
-	return text
+}
+
+// recall looks for the message of a turn that an earlier process may have posted without being able to record it, where
+// the platform can be asked. It may not be connected yet.
+func (b *bubble) recall(ctx context.Context) {
+	t := b.t
+	finder, ok := t.c.g.adapters[t.address.Platform].(platforms.Finder)
+	for n := 1; ok && n <= recallTimes; n++ {
+		out := b.outgoing(b.text(), true)
+		out.Key = t.id
+		id, err := finder.Find(ctx, t.address, out, t.started)
+		switch platforms.ClassOf(err) {
+		case "":
+			if id != "" {
+				b.take(ctx, id)
+			}
+			return
+		case platforms.Transient, platforms.RateLimited:
+			if !sleepUntil(ctx, time.Now().Add(max(platforms.WaitOf(err), backoff(n)))) {
+				return
+			}
+		default:
+			t.c.g.log.Debug("nobody can tell whether there is a progress message already", "task", t.id, "error", err)
+			return
+		}
+	}
 }
 
 // calling waits for the first tool call. It reports false if there is none.

@@ -47,6 +47,7 @@ const patience = 3 * time.Minute
 //	write NAME: TEXT         somebody writes that file
 //	stop, start              the same in two steps
 //	forget                   Slack gives up delivering what it has not delivered yet
+//	frozen                   the store takes nothing any more, while the gateway goes on
 //	die                      the gateway ends without writing anything down any more
 //	crash                    the same, and it starts again
 //	restart                  the gateway stops, and starts again over the same store
@@ -160,6 +161,9 @@ func (r *rig) step(line string) error {
 		n, err := strconv.Atoi(arg(1))
 		r.world.stage.Faults().Events.Duplicate(n)
 		return err
+	case "frozen":
+		r.mortal.dead.Store(true)
+		return nil
 	case "die":
 		r.crash()
 		return nil

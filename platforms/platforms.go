@@ -154,7 +154,8 @@ type (
 	}
 	// Finder looks for a message of our own whose Send ended with an unknown outcome at some time since a given one.
 	// It returns the platform's id, and an empty one if there is no such message yet: some platforms show a new
-	// message to a look-up only seconds later. An error says that nobody can tell.
+	// message to a look-up only seconds later. The message is known by out.Key or, where the platform does not give that
+	// back, by the Data of its buttons, or by its text if it has none. An error says that nobody can tell.
 	Finder interface {
 		Find(ctx context.Context, at Address, out Outgoing, since time.Time) (messageID string, err error)
 	}

@@ -19,8 +19,8 @@ const (
 	discordDay = 1420070400000 // milliseconds: the first second of 2015, from which ids count
 )
 
-// Find looks for a message that Send may have posted, by its text: Discord does not show a nonce again. So it may take
-// an equal text that we posted at about the same time for it.
+// Find looks for a message that Send may have posted, by its buttons or, without any, by its text: Discord does not
+// show a nonce again. So it may take an equal text that we posted at about the same time for it.
 func (a *Adapter) Find(ctx context.Context, at platforms.Address, out platforms.Outgoing, since time.Time) (string, error) {
 	const op = "look a message up"
 	me := a.me.Load()
@@ -33,12 +33,28 @@ func (a *Adapter) Find(ctx context.Context, at platforms.Address, out platforms.
 	}
 	found := ""
 	err = a.each(ctx, op, channelOf(at), snowflake(since.Add(-clockSkew)), func(m *wireMessage) bool {
-		if m.Author.ID == me.user && m.Content == strings.TrimSpace(want.Content) {
+		same := m.Content == strings.TrimSpace(want.Content)
+		if len(out.Buttons) > 0 { // texts may be equal by chance
+			same = m.offers(out.Buttons[0][0].Data)
+		}
+		if m.Author.ID == me.user && same {
 			found = m.ID
 		}
 		return found == ""
 	})
 	return found, err
+}
+
+// offers tells whether a message has a button with this data.
+func (m *wireMessage) offers(data string) bool {
+	for _, row := range m.Rows {
+		for _, b := range row.Buttons {
+			if b.ID == data {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // each shows every message of a channel after an id, oldest first, until the function returns false. An error says that

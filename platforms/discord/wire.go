@@ -52,6 +52,14 @@ type (
 		Poll         *wirePoll        `json:"poll"`
 		Referenced   *wireMessage     `json:"referenced_message"`
 		Snapshots    []wireSnapshot   `json:"message_snapshots"`
+		Rows         []wireRow        `json:"components"`
+	}
+
+	// wireRow is a row of buttons.
+	wireRow struct {
+		Buttons []struct {
+			ID string `json:"custom_id"`
+		} `json:"components"`
 	}
 
 	wireAttachment struct {
