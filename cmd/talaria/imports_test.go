@@ -73,6 +73,8 @@ var owners = map[string][]string{
 	"codeberg.org/readeck/go-readability/v2":             {"tools/web"},
 	"github.com/JohannesKaufmann/html-to-markdown/v2":    {"tools/web"},
 	"github.com/gogs/chardet":                            {"tools/web"},
+	"github.com/klippa-app/go-pdfium":                    {"tools/web"},
+	"github.com/tetratelabs/wazero":                      {"tools/web"},
 	"golang.org/x/image":                                 {"tools/ops"},
 	"github.com/landlock-lsm/go-landlock":                {"tools/terminal"},
 }

@@ -29,10 +29,12 @@ type extract struct {
 	client *http.Client
 	reader tools.Describer // nil = none
 	shelf  shelf
+
+	reading chan struct{} // full while a PDF is being read
 }
 
 func newExtract(r *rules, client *http.Client, reader tools.Describer) (tools.Tool, error) {
-	x := &extract{rules: r, client: client, reader: reader}
+	x := &extract{rules: r, client: client, reader: reader, reading: make(chan struct{}, 1)}
 	tool, err := tools.New(tools.Spec{
 		Name: "web_extract", Toolset: toolset, Description: extractDescription, Risk: tools.ReadOnly,
 		Parallel: true, Ranged: true, Untrusted: true, Judge: x.judge, Preview: previewURL,
@@ -82,8 +84,10 @@ func (x *extract) call(ctx context.Context, scope tools.Scope, a extractArgument
 			return explain(ctx, u, err)
 		}
 		var cannot refusal
-		if p, err = newPage(f, a.Full); errors.As(err, &cannot) {
+		if p, err = x.newPage(ctx, f, a.Full); errors.As(err, &cannot) {
 			return tools.Wrongf("%s was found. %s", p.address, cannot), nil
+		} else if err != nil {
+			return tools.Result{}, err
 		}
 		b.page = p
 		x.shelf.put(b)
@@ -97,6 +101,19 @@ func (x *extract) call(ctx context.Context, scope tools.Scope, a extractArgument
 		return x.answer(ctx, p, a)
 	}
 	return tools.Result{Text: p.part(a.Offset)}, nil
+}
+
+// newPage makes a page of what was fetched. PDFs are read one at a time, because each takes much memory.
+func (x *extract) newPage(ctx context.Context, f fetched, full bool) (page, error) {
+	if f.media == "application/pdf" {
+		select {
+		case x.reading <- struct{}{}:
+			defer func() { <-x.reading }()
+		case <-ctx.Done():
+			return page{}, context.Cause(ctx)
+		}
+	}
+	return newPage(ctx, f, full)
 }
 
 // answer has a question about a page answered. If that does not work, the page is there all the same.

@@ -44,7 +44,7 @@ func TestGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := newPage(fetched{url: at, media: "text/html", declared: "text/html", body: body}, false)
+			p, err := newPage(t.Context(), fetched{url: at, media: "text/html", declared: "text/html", body: body}, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -86,8 +86,6 @@ func TestTypes(t *testing.T) {
 		"nonsense for a type":      {"text", "just words", "just words", false},
 		"picture":                  {"image/png", png, "image/png", true},
 		"picture called HTML":      {"text/html", png, "image/png", true},
-		"PDF":                      {"application/pdf", "%PDF-1.7\n%", "It is a PDF", true},
-		"PDF called HTML":          {"text/html", "%PDF-1.7\n%", "It is a PDF", true},
 		"archive called text":      {"text/plain", "PK\x03\x04\x00\x00", "application/zip", true},
 		"zeros called text":        {"text/plain", "abc\x00\x01\x02", "application/octet-stream", true},
 		"nothing":                  {"text/html", "", "has no text", false},
@@ -197,7 +195,7 @@ func TestCancelled(t *testing.T) {
 func TestTooMuch(t *testing.T) {
 	var bomb bytes.Buffer
 	z := gzip.NewWriter(&bomb)
-	for range 64 {
+	for range 32 {
 		_, _ = z.Write(bytes.Repeat([]byte("0 "), 1<<19))
 	}
 	_ = z.Close()
@@ -241,8 +239,8 @@ func TestTooMuch(t *testing.T) {
 func TestHostile(t *testing.T) {
 	for name, body := range map[string]string{
 		"deep":        strings.Repeat("<div><b>", 100_000) + "visible",
-		"wide":        strings.Repeat("<p>word", 50_000),
-		"table":       "<table>" + strings.Repeat("<tr><td colspan=1000>x", 2_000),
+		"wide":        strings.Repeat("<p>word", 20_000),
+		"table":       "<table>" + strings.Repeat("<tr><td colspan=1000 rowspan=1000>x", 2_000),
 		"lists":       strings.Repeat("<ul><li>", 200) + "visible",
 		"attributes":  "<p " + strings.Repeat(`a="b" `, 100_000) + ">visible",
 		"entities":    strings.Repeat("&amp;&#0;&#x110000;&nosuch;", 10_000),

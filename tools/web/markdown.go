@@ -82,7 +82,10 @@ func clean(node *html.Node) {
 	if node.Type != html.ElementNode {
 		return
 	}
-	node.Attr = slices.DeleteFunc(node.Attr, func(a html.Attribute) bool { return a.Key == "href" && noScheme.MatchString(a.Val) })
+	node.Attr = slices.DeleteFunc(node.Attr, func(a html.Attribute) bool {
+		// A cell that claims to be a thousand wide would be written as a thousand cells.
+		return a.Key == "href" && noScheme.MatchString(a.Val) || a.Key == "colspan" || a.Key == "rowspan"
+	})
 	if node.Data == "a" && !slices.ContainsFunc(node.Attr, func(a html.Attribute) bool { return a.Key == "href" }) {
 		node.Data, node.DataAtom = "span", atom.Span // or it would become a link to the page itself
 	}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"unicode"
@@ -9,6 +10,7 @@ import (
 const (
 	partSize = 20_000    // characters of a page that one call returns
 	maxText  = 1_000_000 // characters of a page that can be read at all
+	maxHTML  = 2 << 20   // bytes of a page that is taken apart, which cannot be stopped half-way
 )
 
 // page is a page as text.
@@ -21,26 +23,55 @@ type page struct {
 }
 
 // newPage makes a page of what was fetched. A refusal says why that cannot be read.
-func newPage(f fetched, full bool) (page, error) {
+func newPage(ctx context.Context, f fetched, full bool) (page, error) {
 	p := page{address: f.url.String(), cut: f.cut}
 	switch {
+	case f.media == "application/pdf" && f.cut:
+		return p, refusal(fmt.Sprintf("It is a PDF of more than %d MiB, which is too large to be read.", maxBody>>20))
 	case f.media == "application/pdf":
-		return p, refusal("It is a PDF, which cannot be read here.")
+		return p.ofPDF(ctx, f.body)
 	case !isText(f.media):
 		return p, refusal(fmt.Sprintf("It is no text but %s, which cannot be read here.", f.media))
 	}
+	isHTML := f.media == "text/html" || f.media == "application/xhtml+xml"
+	if isHTML && len(f.body) > maxHTML {
+		f.body, p.cut = f.body[:maxHTML], true
+	}
 	text := decode(f.body, f.declared)
-	if f.media == "text/html" || f.media == "application/xhtml+xml" {
+	if isHTML {
 		a, err := readHTML(text, f.url, full)
 		if err != nil {
 			return p, refusal("The page is so badly made that it cannot be read.")
 		}
 		p.title, p.byline, text = a.title, a.byline, a.text
 	}
+	p.setText(text)
+	return p, nil
+}
+
+func (p *page) setText(text string) {
 	p.text = []rune(strings.TrimSpace(text))
 	if len(p.text) > maxText {
 		p.text, p.cut = p.text[:maxText], true
 	}
+}
+
+// ofPDF is the page that a PDF makes.
+func (p page) ofPDF(ctx context.Context, body []byte) (page, error) {
+	t, err := readPDF(ctx, body)
+	switch {
+	case ctx.Err() != nil:
+		return p, context.Cause(ctx)
+	case err != nil:
+		return p, refusal("It is a PDF that cannot be read: it is broken, needs a password, or takes too long.")
+	case strings.TrimSpace(t.text) == "":
+		return p, refusal("It is a PDF without text; its pages may be pictures.")
+	}
+	p.byline, p.cut = fmt.Sprintf("PDF, %d pages", t.pages), t.read < t.pages
+	if p.cut {
+		p.byline += fmt.Sprintf(", of which %d could be read", t.read)
+	}
+	p.setText(t.text)
 	return p, nil
 }
 

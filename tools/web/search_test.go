@@ -68,8 +68,10 @@ func TestEngineTrouble(t *testing.T) {
 			w.Header().Set("Retry-After", "3")
 			w.WriteHeader(429)
 		}, tools.FailRateLimit, 3 * time.Second},
-		"down":     {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }, tools.FailUnreachable, 0},
-		"moved":    {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://127.0.0.1:1/", 302) }, tools.FailTool, 0},
+		"down": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }, tools.FailUnreachable, 0},
+		"moved": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://127.0.0.1:1/", http.StatusFound)
+		}, tools.FailTool, 0},
 		"not JSON": {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }, tools.FailTool, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -26,7 +26,7 @@ const toolset = "web"
 const (
 	fetchTimeout   = 30 * time.Second // from the first look-up to the last byte
 	connectTimeout = 10 * time.Second // to one address
-	maxBody        = 8 << 20          // bytes, unpacked
+	maxBody        = 16 << 20         // bytes, unpacked
 	maxHeader      = 64 << 10         // bytes
 	maxRedirects   = 8
 )
