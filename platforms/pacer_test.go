@@ -141,8 +141,11 @@ func TestPacerReserve(t *testing.T) {
 			k.take(t.Context(), "progress", Permit{Priority: PriorityProgress, Classes: []string{"b"}})
 		}
 		k.take(t.Context(), "final", Permit{Classes: []string{"b"}})
-		if want := []string{"progress", "progress", "final"}; !slices.Equal(k.order, want) || time.Since(began) > 0 {
-			t.Errorf("at once went %v, want %v", k.order, want)
+		k.mu.Lock()
+		order := slices.Clone(k.order)
+		k.mu.Unlock()
+		if want := []string{"progress", "progress", "final"}; !slices.Equal(order, want) || time.Since(began) > 0 {
+			t.Errorf("at once went %v, want %v", order, want)
 		}
 		k.done.Wait()
 	})

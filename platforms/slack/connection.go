@@ -44,9 +44,9 @@ func (e ending) refreshed() bool {
 func (e ending) cause() error {
 	switch {
 	case e.err == nil && e.reason == "":
-		return errors.New("Slack closed it")
+		return errors.New("slack closed it")
 	case e.err == nil:
-		return fmt.Errorf("Slack closed it: %s", e.reason)
+		return fmt.Errorf("slack closed it: %s", e.reason)
 	case e.reason != "":
 		return fmt.Errorf("%s: %w", e.reason, e.err)
 	}
