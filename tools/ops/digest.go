@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -32,23 +31,9 @@ type kind struct {
 
 func newDigest() *digest { return &digest{kinds: map[string]*kind{}} }
 
-// variables are what differs between messages of one kind, longest first.
-var variables = []struct {
-	pattern *regexp.Regexp
-	name    string
-}{
-	{regexp.MustCompile(`\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b`), "<id>"},
-	{regexp.MustCompile(`\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b`), "<ip>"},
-	{regexp.MustCompile(`\b0x[0-9a-fA-F]+\b|\b[0-9a-fA-F]*(?:\d[a-fA-F]|[a-fA-F]\d)[0-9a-fA-F]{6,}\b`), "<hex>"},
-	{regexp.MustCompile(`\d+(?:\.\d+)?`), "<n>"},
-}
-
 // take counts a message, given without its time.
 func (d *digest) take(message []byte, at time.Time, l level, where string) {
-	text := strings.Join(strings.Fields(excerpt(message, nil)), " ")
-	for _, v := range variables {
-		text = v.pattern.ReplaceAllLiteralString(text, v.name)
-	}
+	text := general(strings.Join(strings.Fields(excerpt(message, nil)), " "))
 	if len(text) > maxKindBytes {
 		text = strings.ToValidUTF8(text[:maxKindBytes], "") + "…"
 	}
@@ -93,4 +78,84 @@ func (d *digest) report(limit int, clock func(time.Time) string) string {
 		fmt.Fprintf(&b, "and %s of rarer kinds, not shown\n", count(left, "line"))
 	}
 	return b.String()
+}
+
+// general returns a message without what differs between messages of one kind: ids, addresses, numbers.
+func general(text string) string {
+	var b strings.Builder
+	for i := 0; i < len(text); {
+		n, name := variable(text[i:], i > 0 && isWord(text[i-1]))
+		if n == 0 {
+			b.WriteByte(text[i])
+			i++
+			continue
+		}
+		b.WriteString(name)
+		i += n
+	}
+	return b.String()
+}
+
+// variable tells how long an id, an address or a number at the beginning of a text is, and what to call it; 0 if there is
+// none. Within a word only digits count.
+func variable(text string, within bool) (n int, name string) {
+	if !within {
+		if n = uuid(text); n > 0 {
+			return n, "<id>"
+		}
+		if n = hex(text); n > 0 {
+			return n, "<hex>"
+		}
+	}
+	dots := 0
+	for n < len(text) && (isDigit(text[n]) || n > 0 && text[n] == '.' && n+1 < len(text) && isDigit(text[n+1])) {
+		if text[n] == '.' {
+			dots++
+		}
+		n++
+	}
+	if dots == 3 {
+		return n, "<ip>"
+	}
+	return n, "<n>"
+}
+
+// uuid returns 36 if a text begins with a UUID.
+func uuid(text string) int {
+	const length = 36
+	if len(text) < length {
+		return 0
+	}
+	for i := range length {
+		dash := i == 8 || i == 13 || i == 18 || i == 23
+		if dash != (text[i] == '-') || !dash && !isHex(text[i]) {
+			return 0
+		}
+	}
+	return length
+}
+
+// hex returns the length of a hash or the like at the beginning of a text: eight digits or more, of both kinds.
+func hex(text string) (n int) {
+	digits, letters := false, false
+	if strings.HasPrefix(text, "0x") {
+		n, digits, letters = 2, true, true
+	}
+	from := n
+	for ; n < len(text) && isHex(text[n]); n++ {
+		digits = digits || isDigit(text[n])
+		letters = letters || !isDigit(text[n])
+	}
+	if n-from < 8 && from == 0 || n == from || !digits || !letters || n < len(text) && isWord(text[n]) {
+		return 0
+	}
+	return n
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+func isHex(c byte) bool { return isDigit(c) || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F' }
+
+func isWord(c byte) bool {
+	return isDigit(c) || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c >= 0x80
 }

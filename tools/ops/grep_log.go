@@ -21,7 +21,7 @@ import (
 const (
 	defaultLines  = 60
 	maxLines      = 500
-	maxOffset     = 20_000
+	maxOffset     = 2000
 	maxContext    = 20
 	maxExpression = 1000
 )

@@ -78,6 +78,9 @@ func TestGrepRotated(t *testing.T) {
 /x/deep/a/x-1.log
 1:2026-05-01T12:05:00Z five
 [matches 1 to 5, that is all, 2026-05-01T12:01:00Z to 2026-05-01T12:05:00Z; searched 5 lines in 5 files]`)
+	b.put("app.log.1", "2026-05-01T12:06:00Z six\n") // the newest match is not in the last file
+	b.has("grep_log", `{"newest":true,"limit":2}`, "/x/deep/a/x-1.log\n1:2026-05-01T12:05:00Z five\n/x/app.log.1\n1:2026-05-01T12:06:00Z six\n[matches 4 to 5 of 5")
+	b.put("app.log.1", "2026-05-01T12:03:00Z three\n")
 	b.has("grep_log", `{"files":["app.log"],"newest":true,"limit":2}`, "three", "four", "matches 3 to 4 of 4")
 }
 

@@ -133,8 +133,8 @@ func (s *scan) journal(ctx context.Context, name string, out *bufio.Reader) (eno
 		}
 		at.time = time.UnixMicro(micros)
 		text := e.text()
-		if at.level = levelOf(text); at.level == 0 {
-			at.level = e.level()
+		if at.known = levelOf(text); at.known == 0 {
+			at.known = e.level()
 		}
 		for i, line := range bytes.Split(text, []byte("\n")) {
 			at.number++

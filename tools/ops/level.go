@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // level is how bad a line says it is; the zero level says nothing.
@@ -27,29 +28,55 @@ var levelWords = map[string]level{
 }
 
 var (
-	// A level in JSON or logfmt, in brackets, or in capitals: the word alone could be a part of what is said.
+	// A level in JSON or logfmt, in brackets, or, see capitals, as a word in capitals.
 	levelField = regexp.MustCompile(`(?i)(?:"(?:level|severity|lvl|log\.level|levelname)": ?"?|\b(?:level|severity|lvl)=)"?([a-z]+|\d+)|\[(?:[a-z_]+:)?([a-z]+)\]`)
-	levelWord  = regexp.MustCompile(`\b(TRACE|DEBUG|DBG|INFO|NOTICE|LOG|WARN|WARNING|WRN|ERROR|ERR|SEVERE|FATAL|CRITICAL|CRIT|PANIC|ALERT|EMERG|EMERGENCY)\b`)
-	klog       = regexp.MustCompile(`^([IWEF])\d{4} \d\d:`)
+	// A web server's status: what the server could not do is an error, what the client got wrong a warning.
+	status = regexp.MustCompile(`" ([45])\d\d (?:\d+|-)(?: |$)`)
+	klog   = regexp.MustCompile(`^([IWEF])\d{4} \d\d:`)
 )
 
-// levelOf returns the level that a line names; 0 if none.
+// levelOf returns the level that a line names; 0 if none. Each look is taken only at lines that may have what it looks for.
 func levelOf(line []byte) level {
 	start := line[:min(len(line), stampedPart)]
-	if m := klog.FindSubmatch(start); m != nil {
-		return map[byte]level{'I': 3, 'W': 4, 'E': 5, 'F': 6}[m[1][0]]
-	}
-	for _, m := range levelField.FindAllSubmatch(start, -1) {
-		word := strings.ToLower(string(bytes.Join(m[1:], nil)))
-		if l := levelWords[word]; l > 0 {
-			return l
-		}
-		if l, ok := strings.CutSuffix(word, "0"); ok && len(l) == 1 && l >= "1" && l <= "6" { // as pino and bunyan write it
-			return level(l[0] - '0')
+	if len(start) > 1 && strings.IndexByte("IWEF", start[0]) >= 0 {
+		if m := klog.FindSubmatch(start); m != nil {
+			return map[byte]level{'I': 3, 'W': 4, 'E': 5, 'F': 6}[m[1][0]]
 		}
 	}
-	if m := levelWord.Find(start); m != nil {
-		return levelWords[strings.ToLower(string(m))]
+	if bytes.ContainsAny(start, "=[{") {
+		for _, m := range levelField.FindAllSubmatch(start, -1) {
+			word := strings.ToLower(string(bytes.Join(m[1:], nil)))
+			if l := levelWords[word]; l > 0 {
+				return l
+			}
+			if l, ok := strings.CutSuffix(word, "0"); ok && len(l) == 1 && l >= "1" && l <= "6" { // as pino and bunyan write it
+				return level(l[0] - '0')
+			}
+		}
+	}
+	if bytes.Contains(start, []byte(`" 4`)) || bytes.Contains(start, []byte(`" 5`)) {
+		if m := status.FindSubmatch(start); m != nil {
+			return level(m[1][0] - '0')
+		}
+	}
+	return capitals(start)
+}
+
+// capitals returns the level that stands in a text as a word in capitals: the word alone could be a part of what is said.
+func capitals(text []byte) level {
+	for len(text) > 0 {
+		n := bytes.IndexFunc(text, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+		if n < 0 {
+			n = len(text)
+		}
+		if n >= len("ERR") && n <= len("INFORMATION") && isCapital(text[0]) && isCapital(text[n-1]) {
+			if word := string(text[:n]); word == strings.ToUpper(word) && levelWords[strings.ToLower(word)] > 0 {
+				return levelWords[strings.ToLower(word)]
+			}
+		}
+		text = text[min(len(text), n+1):]
 	}
 	return 0
 }
+
+func isCapital(c byte) bool { return c >= 'A' && c <= 'Z' }

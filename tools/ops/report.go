@@ -24,8 +24,8 @@ func (s *scan) report() string {
 func (s *scan) write(b *strings.Builder) (shown int) {
 	hits := s.hits
 	if s.newest {
+		hits = s.newestHits(s.offset + s.limit)
 		hits = hits[:max(0, len(hits)-s.offset)]
-		hits = hits[max(0, len(hits)-s.limit):]
 		size := 0
 		for i, h := range slices.Backward(hits) {
 			for _, line := range h.lines {

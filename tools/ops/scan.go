@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -24,6 +25,7 @@ var errBudget = fmt.Errorf("left out after %d MiB of others", maxScanned>>20)
 // hit is a match with the lines around it.
 type hit struct {
 	source string
+	time   time.Time
 	lines  []string
 }
 
@@ -123,7 +125,8 @@ type position struct {
 	number int
 	stamps stamps
 	time   time.Time // of the newest line with one
-	level  level     // of the same line
+	head   []byte    // beginning of the same line, until its level is asked for
+	known  level     // the level, then
 	before []string  // lines that may become the context of the next match
 	after  int       // lines that the newest match still wants
 	scan   *scan
@@ -133,25 +136,34 @@ type position struct {
 func (p *position) line(line []byte) {
 	message := line
 	if t, end, ok := p.stamps.of(line); ok {
-		p.time, p.level, message = t, levelOf(line), line[end:]
+		p.time, message = t, line[end:]
+		p.head = append(p.head[:0], line[:min(len(line), stampedPart)]...)
 	} else if p.time.IsZero() {
-		p.level = levelOf(line)
+		p.head = append(p.head[:0], line[:min(len(line), stampedPart)]...)
 	}
 	p.entry(line, message)
+}
+
+// level returns the level of the newest line with a time.
+func (p *position) level() level {
+	if len(p.head) > 0 {
+		p.known, p.head = levelOf(p.head), p.head[:0]
+	}
+	return p.known
 }
 
 // entry takes a line whose time and level are known; the message is the part of it after the time.
 func (p *position) entry(line, message []byte) {
 	s := p.scan
 	switch {
-	case !s.inside(p.time), p.level < s.level, s.pattern != nil && !s.pattern.Match(line):
+	case s.pattern != nil && !s.pattern.Match(line), !s.inside(p.time), s.level > 0 && p.level() < s.level:
 		p.around(line)
 	case s.digest != nil:
-		s.tally(p.time, p.level)
-		s.digest.take(message, p.time, p.level, fmt.Sprintf("%s:%d", p.source, p.number))
+		s.tally(p.time, p.level())
+		s.digest.take(message, p.time, p.level(), fmt.Sprintf("%s:%d", p.source, p.number))
 	default:
-		s.tally(p.time, p.level)
-		s.keep(hit{p.source, append(p.before, fmt.Sprintf("%d:%s", p.number, excerpt(line, s.pattern)))})
+		s.tally(p.time, p.level())
+		s.keep(hit{p.source, p.time, append(p.before, fmt.Sprintf("%d:%s", p.number, excerpt(line, s.pattern)))})
 		p.before, p.after = nil, s.context
 	}
 }
@@ -201,10 +213,11 @@ func (s *scan) tally(t time.Time, l level) {
 
 // keep takes a match that is wanted; of the newest ones the last as many as were asked for.
 func (s *scan) keep(h hit) {
+	const room = 500 // for more, so that they are not sorted each time
 	if s.newest {
 		s.hits = append(s.hits, h)
-		if len(s.hits) > 2*(s.offset+s.limit) {
-			s.hits = append([]hit(nil), s.hits[len(s.hits)-s.offset-s.limit:]...)
+		if len(s.hits) > s.offset+s.limit+room {
+			s.hits = slices.Clone(s.newestHits(s.offset + s.limit))
 		}
 		return
 	}
@@ -214,6 +227,12 @@ func (s *scan) keep(h hit) {
 			s.size += len(line)
 		}
 	}
+}
+
+// newestHits returns the last so many of the matches kept so far, by their time, from whichever file. Those without a time count as oldest.
+func (s *scan) newestHits(n int) []hit {
+	slices.SortStableFunc(s.hits, func(a, b hit) int { return a.time.Compare(b.time) })
+	return s.hits[max(0, len(s.hits)-n):]
 }
 
 // kept tells whether the newest match is in hits.

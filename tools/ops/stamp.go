@@ -42,12 +42,12 @@ type stamps struct {
 
 // of returns the time in a line and where it ends; false if it has none.
 func (s *stamps) of(line []byte) (at time.Time, end int, ok bool) {
-	start := line[:min(len(line), stampedPart)]
-	if !bytes.ContainsAny(start, "0123456789") || start[0] == ' ' || start[0] == '\t' {
+	start, from := nearClock(line[:min(len(line), stampedPart)])
+	if len(start) == 0 || line[0] == ' ' || line[0] == '\t' {
 		return at, 0, false
 	}
 	if at, end, ok = s.try(s.last, start); ok {
-		return at, end, true
+		return at, from + end, true
 	}
 	for i := range stampForms {
 		if i == s.last {
@@ -55,10 +55,27 @@ func (s *stamps) of(line []byte) (at time.Time, end int, ok bool) {
 		}
 		if at, end, ok = s.try(i, start); ok {
 			s.last = i
-			return at, end, true
+			return at, from + end, true
 		}
 	}
 	return at, 0, false
+}
+
+// nearClock returns the part of a line around the first thing that looks like 12:34:56, and where it begins; of a line of
+// JSON or logfmt without one, all of it. Most lines of a stack trace have neither, and need no closer look.
+func nearClock(line []byte) (part []byte, from int) {
+	const before, after = 24, 40
+	digits := func(i int) bool { return line[i] >= '0' && line[i] <= '9' && line[i+1] >= '0' && line[i+1] <= '9' }
+	for i := 2; i+5 < len(line); i++ {
+		if line[i] == ':' && line[i+3] == ':' && digits(i-2) && digits(i+1) && digits(i+4) {
+			from = max(0, i-before)
+			return line[from:min(len(line), i+after)], from
+		}
+	}
+	if len(line) > 0 && line[0] == '{' || bytes.Contains(line, []byte("ts=")) {
+		return line, 0
+	}
+	return nil, 0
 }
 
 func (s *stamps) try(form int, start []byte) (at time.Time, end int, ok bool) {

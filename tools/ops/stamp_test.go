@@ -57,7 +57,10 @@ func TestLevels(t *testing.T) {
 		`E0131 15:04:05.1 x`:           "error",
 		`the error is in here`:         "",
 		`FATAL:  no such role`:         "fatal",
-		`INFORMATION`:                  "",
+		`10.0.0.1 - - [31/Jan/2026:15:04:05 +0100] "GET / HTTP/1.1" 502 12`:     "error",
+		`10.0.0.1 - - [31/Jan/2026:15:04:05 +0100] "GET / HTTP/1.1" 404 - "x"`:  "warn",
+		`10.0.0.1 - - [31/Jan/2026:15:04:05 +0100] "GET /500 HTTP/1.1" 200 500`: "",
+		`INFORMATIONS`: "",
 	} {
 		if got := levelOf([]byte(line)).String(); got != want {
 			t.Errorf("%s: %q, want %q", line, got, want)
