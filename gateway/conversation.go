@@ -39,7 +39,7 @@ type conversation struct {
 }
 
 // unsure is mail: nobody knows whether an update was accepted, so the inbox has to be read again.
-type unsure struct{ item sessions.Item }
+type unsure struct{}
 
 func newConversation(g *Gateway, key sessions.Key) *conversation {
 	return &conversation{
@@ -211,9 +211,6 @@ func (c *conversation) handle(ctx context.Context, mail any) {
 			c.take(ctx, in)
 		}
 	case unsure:
-		if c.known[m.item.ID] {
-			c.g.counted(m.item)
-		}
 		c.torn = true
 	case erasing:
 		if m.person == "" {

@@ -247,6 +247,7 @@ func (g *Gateway) prune(ctx context.Context) {
 		if err = errors.Join(doubtErr, err); err != nil && ctx.Err() == nil {
 			g.log.Error("what is long done could not be forgotten", "error", err)
 		}
+		g.tally.forget(time.Now().Add(-pruneEvery))
 		g.log.Debug("forgot what is long done", "records", n)
 		ages := time.Since(looked) >= retainEvery
 		if err := g.retain(ctx, ages); err != nil && ctx.Err() == nil {

@@ -94,38 +94,47 @@ func (g *Gateway) accept(ctx context.Context, key sessions.Key, id string, in in
 		g.log.Error("an update that cannot be stored is passed over", "error", err)
 		return nil
 	}
-	again := g.tally.doubted(item.ID)
+	first := g.tally.begin(&item)
 	_, err = g.store.Commit(context.WithoutCancel(ctx), sessions.Accept{Item: item})
 	if errors.Is(err, sessions.ErrSeen) {
-		if again {
-			g.counted(item)
-		}
-		g.log.Debug("update came again", "message", id)
+		g.cameAgain(ctx, item, first)
 		return nil
 	}
 	if err != nil { // it may be there, and then nobody accepts it a second time
-		g.tally.doubt(item.ID)
-		g.live.post(key, unsure{item})
+		g.live.post(key, unsure{})
 		g.sayUnable(&in, err)
 		return fmt.Errorf("accept %s: %w", id, err)
 	}
 	if since := g.full.Swap(0); since != 0 {
 		g.wasFull(time.Unix(0, since))
 	}
-	if again {
-		g.counted(item)
-	} else {
-		g.observe(Accepted{Platform: platformOf(key)})
-	}
+	g.counted(item)
 	g.log.Info("accepted", "message", id, "conversation", key)
 	in.accepted(item)
 	g.live.post(key, &in)
 	return nil
 }
 
-// counted counts an accepted update of which nobody knew whether it was, unless somebody else has.
+// cameAgain counts an update that is in the store already if an attempt since a time has put it there, of which nobody
+// knew. If its conversation has dealt with it by now, that has found and counted it.
+func (g *Gateway) cameAgain(ctx context.Context, item sessions.Item, since time.Time) {
+	g.log.Debug("update came again", "message", item.ID)
+	if since.Equal(item.At) { // there was none
+		g.tally.drop(item.ID)
+		return
+	}
+	stored, err := g.store.Item(ctx, item.ID)
+	switch {
+	case err == nil:
+		g.counted(stored.Item)
+	case errors.Is(err, sessions.ErrState):
+		g.tally.drop(item.ID)
+	}
+}
+
+// counted counts an update that is in the store, unless it was counted before.
 func (g *Gateway) counted(item sessions.Item) {
-	if g.tally.settle(item.ID) {
+	if g.tally.settle(item) {
 		g.observe(Accepted{Platform: platformOf(item.Key)})
 	}
 }
