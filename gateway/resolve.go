@@ -97,8 +97,8 @@ func unknown(p sessions.Part, notice bool) sessions.Part {
 	switch {
 	case !notice:
 		p.State = sessions.InDoubt
-	case p.Attempts < 2:
-		p.State, p.NotBefore = sessions.Queued, time.Now().Add(backoff(p.Attempts))
+	case !p.Resent:
+		p.State, p.Resent, p.NotBefore = sessions.Queued, true, time.Now().Add(backoff(p.Attempts))
 	default:
 		p.State = sessions.Dead
 	}
