@@ -293,6 +293,13 @@ func (l *logBuffer) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
+// size is the memory that the log takes, in bytes.
+func (l *logBuffer) size() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Cap()
+}
+
 func (l *logBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

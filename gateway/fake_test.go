@@ -205,7 +205,7 @@ func (f *fakeChat) String() string {
 }
 
 // echoModel answers every turn with the names (m1, m2 ...) that stand in its messages. "tool" makes it call one first, "slow"
-// take its time, "ask" call one that needs permission, "parts" answer in three parts.
+// take its time, "ask" call one that needs permission, "parts" answer in three parts, "long" write a lot.
 type echoModel struct {
 	mu      sync.Mutex
 	begun   time.Time
@@ -218,7 +218,7 @@ var messageName = regexp.MustCompile(`\bm\d+\b`)
 
 func (m *echoModel) Name() string { return "echo" }
 
-func (m *echoModel) Call(ctx context.Context, req loop.Request, _ func(string)) (loop.Reply, error) {
+func (m *echoModel) Call(ctx context.Context, req loop.Request, onText func(string)) (loop.Reply, error) {
 	if err := loop.CheckLedger(req.Messages); err != nil {
 		return loop.Reply{}, fmt.Errorf("ledger: %w", err)
 	}
@@ -242,7 +242,11 @@ func (m *echoModel) Call(ctx context.Context, req loop.Request, _ func(string)) 
 		}
 	}
 	m.mu.Unlock()
+	names := strings.Join(messageName.FindAllString(newest, -1), " ")
+	begun := ""
 	if strings.Contains(newest, "slow") {
+		begun = "re: " + names
+		onText(begun)
 		if err := wait(ctx, time.After(5*time.Second)); err != nil {
 			return loop.Reply{}, err
 		}
@@ -260,11 +264,18 @@ func (m *echoModel) Call(ctx context.Context, req loop.Request, _ func(string)) 
 	case strings.Contains(newest, "ask"):
 		call("execute", `{}`)
 		return reply, nil
+	case strings.Contains(newest, "mark"):
+		call("mark", fmt.Sprintf(`{"name": %q}`, names))
+		return reply, nil
 	}
-	reply.Message.Text = "re: " + strings.Join(messageName.FindAllString(newest, -1), " ") + "."
-	if strings.Contains(newest, "parts") {
+	reply.Message.Text = "re: " + names + "."
+	switch {
+	case strings.Contains(newest, "parts"):
 		reply.Message.Text += "\fpart two\fpart three"
+	case strings.Contains(newest, "long"):
+		reply.Message.Text += strings.Repeat("\n\nSome more words, so that this does not fit into one message.", 75) + "\n\nend: " + names + "."
 	}
+	onText(reply.Message.Text[len(begun):])
 	return reply, nil
 }
 
@@ -295,12 +306,15 @@ type bench struct {
 	store sessions.Store
 	chats []*fakeChat
 	model *echoModel
+	tools []tools.Tool // besides testTools
 	cfg   gateway.Config
 	log   *logBuffer
 
+	connect func(*slog.Logger) (platforms.Adapter, error) // makes the adapter of a simulator; nil = there are only the chats
 	counts  *counts
 	erased  bool // the store does not have all that was counted any more
 	gateway *gateway.Gateway
+
 	cancel  context.CancelFunc
 	running chan error
 }
@@ -329,13 +343,20 @@ func (b *bench) start() {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	registry, err := tools.NewRegistry(all...)
+	registry, err := tools.NewRegistry(slices.Concat(all, b.tools)...)
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	var adapters []platforms.Adapter
 	for _, c := range b.chats {
 		adapters = append(adapters, c)
+	}
+	if b.connect != nil {
+		a, err := b.connect(log)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		adapters = append(adapters, a)
 	}
 	compressor := loop.NewCompressor(b.model, b.cfg.Window, b.cfg.MaxOutput)
 	g, err := gateway.New(b.cfg, gateway.Parts{
@@ -379,7 +400,7 @@ func (b *bench) check() {
 			}
 		}
 	}
-	if b.t.Failed() {
+	if b.t.Failed() && len(b.chats) > 0 {
 		b.t.Logf("posted:\n%s\nlog of the gateway:\n%s", b.chats[0], b.log)
 	}
 }

@@ -68,7 +68,7 @@ func newStorm(t *testing.T) *storm {
 		t: t, seed: number("TALARIA_SEED", stormSeed), database: filepath.Join(folder, "data", "state", "talaria.db"),
 		figures: freeAddress(t), effects: filepath.Join(folder, "effects"), sending: map[sessions.RowID]string{},
 	}
-	s.chance = rand.New(rand.NewPCG(uint64(s.seed), 0))
+	s.chance = rand.New(rand.NewPCG(uint64(s.seed)*0x9e3779b97f4a7c15, 0))
 	s.services = serveAll(t, (n+len(allPlatforms)-1)/len(allPlatforms), s.reply, nil)
 	for i := range n {
 		s.people = append(s.people, &person{seat: s.seat(allPlatforms[i%len(allPlatforms)], i/len(allPlatforms)), number: i})
