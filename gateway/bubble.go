@@ -340,7 +340,7 @@ func (b *bubble) text() string {
 }
 
 func (b *bubble) edit(ctx context.Context, text string, running bool) error {
-	err := b.editor.Edit(ctx, b.t.address, b.id(), b.outgoing(text, running))
+	err := b.t.c.g.outbox.edit(ctx, b.editor, b.t.address, b.id(), b.outgoing(text, running))
 	if err == nil {
 		b.t.c.g.observe(Edited{Platform: b.t.address.Platform})
 	}

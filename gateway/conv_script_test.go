@@ -37,7 +37,7 @@ const patience = 3 * time.Minute
 //	logged: TEXT             the gateway's log contains it
 //	shadowed: WORDS          a line of the shadow file contains them all
 //	fault send|edit|draft|find|findthread|poll KIND [DURATION] [xN]   the next such call, or the next N, goes wrong: 429, 500, cut, lose, html,
-//	                         denied, gone
+//	                         denied, gone, slow (it takes the duration)
 //	migrate group CHAT       Telegram makes another chat of it; the old one is "before"
 //	unfault                  no more of these
 //	lag DURATION             Slack shows new messages to look-ups only so much later
@@ -372,7 +372,10 @@ func (r *rig) fault(call, kind string, more []string) error {
 			f.Method = "GET /channels/messages"
 		}
 	}
+	slow := false
 	switch kind {
+	case "slow":
+		slow = true
 	case "cut":
 		f.Cut = true
 	case "lose":
@@ -409,6 +412,9 @@ func (r *rig) fault(call, kind string, more []string) error {
 		if err != nil {
 			return err
 		}
+	}
+	if slow {
+		f.Delay, f.RetryAfter = f.RetryAfter, 0
 	}
 	r.world.stage.Faults().Add(f)
 	return nil

@@ -178,7 +178,7 @@ func (o *outbox) send(ctx context.Context, adapter platforms.Adapter, j *job, i 
 	put, edit := adapter.Send, o.edits(j, i)
 	if edit {
 		put = func(ctx context.Context, at platforms.Address, out platforms.Outgoing) (string, error) {
-			return j.out.Shown[i], adapter.(platforms.Editor).Edit(ctx, at, j.out.Shown[i], out)
+			return j.out.Shown[i], o.edit(ctx, adapter.(platforms.Editor), at, j.out.Shown[i], out)
 		}
 	} else if j.out.Closing {
 		return "", &platforms.Error{Class: platforms.Gone, Op: "close a message"}

@@ -85,7 +85,7 @@ func (c *conversation) offerInBubble(row sessions.Row, out output, offer platfor
 	}
 	c.g.beside(func(ctx context.Context) {
 		if c.g.outbox.closed(ctx, out.Bubble) {
-			err := editor.Edit(ctx, out.To, out.Bubble, offer)
+			err := c.g.outbox.edit(ctx, editor, out.To, out.Bubble, offer)
 			if err == nil {
 				return
 			}

@@ -26,6 +26,8 @@ type outbox struct {
 	observe     func(Event)
 	signed      func(*firstSign, platforms.Name) // called when an answer is there
 
+	editing
+
 	ctx   context.Context // ends when delivery must stop at once
 	mu    sync.Mutex
 	idle  *sync.Cond // no lane is left

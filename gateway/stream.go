@@ -257,7 +257,7 @@ func (s *stream) put(ctx context.Context, i int, piece string) error {
 			return nil
 		}
 		out := platforms.Outgoing{Text: piece, Class: platforms.PriorityProgress}
-		if err := s.editor.Edit(ctx, s.t.address, s.posted[i].id, out); err != nil {
+		if err := s.t.c.g.outbox.edit(ctx, s.editor, s.t.address, s.posted[i].id, out); err != nil {
 			return err
 		}
 		s.mu.Lock()
