@@ -70,7 +70,7 @@ func newChaos(t *testing.T, p platforms.Name, seed int) *chaos {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &chaos{world: w, disk: disk, chance: rand.New(rand.NewPCG(uint64(seed)*0x9e3779b97f4a7c15, 0)), said: map[string]said{}}
+	c := &chaos{world: w, disk: disk, chance: rand.New(rand.NewPCG(uint64(seed)*0x9e3779b97f4a7c15, uint64(len(p)))), said: map[string]said{}}
 	net := memnet.Listen()
 	server := &http.Server{Handler: w.stage.Handler()}
 	var serving sync.WaitGroup
