@@ -10,9 +10,9 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -26,22 +26,7 @@ import (
 
 // killsByDefault is how many times the program is killed unless TALARIA_KILLS says otherwise (at most 300): in each
 // state on each platform.
-const killsByDefault = 21
-
-// The states in which the program is killed.
-const (
-	idle        = "idle"
-	accepting   = "accepting"
-	calling     = "calling"
-	toolRunning = "tool running"
-	committing  = "committing"
-	before      = "sending, before it was applied"
-	after       = "sending, after it was applied"
-
-	recovering = "recovering from a kill" // comes on top of another one
-)
-
-var killStates = []string{idle, accepting, calling, toolRunning, committing, before, after}
+const killsByDefault = 24
 
 // TestKill kills the program with SIGKILL in every state, starts it again on the same data, and looks what the people
 // see at the end: nothing is lost and nothing comes twice.
@@ -54,7 +39,7 @@ func TestKill(t *testing.T) {
 	d := newDrill(t, kills)
 	d.start()
 	for i := range kills {
-		d.round(i, killStates[i%len(killStates)], allPlatforms[(i+i/len(killStates))%len(allPlatforms)])
+		d.round(i, killStates[i%len(killStates)], allPlatforms[i%len(allPlatforms)])
 	}
 	for row := range d.looking {
 		d.lookedInto(row)
@@ -111,6 +96,7 @@ type question struct {
 
 func (q *question) text() string   { return "question-" + q.id + " " + q.kind }
 func (q *question) answer() string { return "answer-" + q.id }
+func (q *question) half() string   { return "half-" + q.id } // what the model writes before it falls silent
 
 // asks tells whether the person is asked about an answer in doubt. Telegram has no way to find out what became of it;
 // Slack is looked through, and Discord takes a repetition for what it is.
@@ -137,7 +123,13 @@ func newDrill(t *testing.T, kills int) *drill {
 		doubtful: map[string]bool{}, unknown: map[string]bool{}, again: map[string]bool{},
 	}
 	d.services = serveAll(t, kills, d.reply, d.watch)
-	d.config = d.services.config(t, filepath.Join(folder, "data"), "[tools]\ntoolsets = [\"files\", \"terminal\"]\napproval = \"off\"\nsandbox = \"off\"\n")
+	d.config = d.services.config(t, filepath.Join(folder, "data"), `[tools]
+toolsets = ["files", "terminal"]
+approval = "off"
+sandbox = "off"
+[delivery]
+stream = "native"
+`)
 	d.openPipes()
 	return d
 }
@@ -190,6 +182,9 @@ func (d *drill) reply(req demo.Request) demo.Response {
 	id, kind := asked[1], asked[2]
 	if d.trap.springs(calling, "question-"+id) {
 		return demo.Response{Wait: time.Hour} // ends with the client
+	}
+	if d.trap.springs(streaming, "question-"+id) {
+		return demo.Response{Deltas: []string{"half-" + id, " of it"}, Hang: true}
 	}
 	if kind == "plain" || called {
 		return demo.Say("answer-" + id)
@@ -244,7 +239,7 @@ func (d *drill) round(n int, state string, p platforms.Name) {
 	asked = append(asked, q)
 
 	found := d.kill(state, q, reached)
-	if n%2 == 1 && found.unfinished() {
+	if odd(n) && found.unfinished() {
 		last := d.stamp()
 		d.launch()
 		// The first write says that the file was opened.
@@ -252,8 +247,8 @@ func (d *drill) round(n int, state string, p platforms.Name) {
 	}
 	d.start()
 	for _, q := range asked {
-		if q.seat.platform == platforms.Discord && !found.accepted[q.id] {
-			q.seat.say(d.t, q.text()) // it was never handed over, and a person writes again
+		if q.seat.platform == platforms.Discord && !found.accepted[q.id] && !strings.Contains(found.places, q.seat.chat) {
+			q.seat.sayAgain(d.t, q.text()) // it was never handed over, nor is it looked for yet
 		}
 	}
 	for _, q := range asked {
@@ -283,83 +278,6 @@ func (d *drill) newQuestion(p platforms.Name, kind string) *question {
 	q := &question{id: fmt.Sprintf("%03d", len(d.questions)), kind: kind, seat: d.seat(p, taken)}
 	d.questions = append(d.questions, q)
 	return q
-}
-
-// bring asks a question and returns when it has reached a state.
-func (d *drill) bring(n int, state string, p platforms.Name) (q *question, reached bool) {
-	d.t.Helper()
-	switch state {
-	case idle:
-		q = d.ask(p, "plain")
-		for _, q := range d.questions {
-			d.settled(q)
-		}
-		d.quiet()
-	case accepting:
-		q = d.newQuestion(p, "plain")
-		confirming := d.trap.set(accepting, q.text())
-		q.seat.say(d.t, q.text())
-		if p == platforms.Telegram { // which shows when an update is confirmed; elsewhere the kill comes at once
-			receive(d.t, "an update is confirmed", confirming)
-		}
-	case toolRunning:
-		q = d.ask(p, "hold")
-		if id := receive(d.t, "a tool runs", d.tools); id != q.id {
-			d.t.Fatalf("the tool of question %s runs, not that of %s", id, q.id)
-		}
-	case committing:
-		d.quiet()
-		last := d.stamp()
-		q = d.ask(p, "plain")
-		return q, d.written(last, 1+n/len(killStates)%3, 5*time.Second)
-	case calling:
-		q = d.newQuestion(p, "plain")
-		sprung := d.trap.set(calling, "question-"+q.id)
-		q.seat.say(d.t, q.text())
-		receive(d.t, "the model is asked", sprung)
-	case before, after:
-		q = d.newQuestion(p, []string{"plain", "quick"}[n%2])
-		if state == before && p == platforms.Slack {
-			q.blind = true
-			d.slack.Faults().Add(sim.Fault{Method: "conversations.history", Error: "missing_scope", Times: -1})
-		}
-		sprung := d.trap.set(state, q.answer())
-		q.seat.say(d.t, q.text())
-		receive(d.t, "the answer is sent", sprung)
-	}
-	return q, true
-}
-
-// quiet returns when the database has not been written for a while.
-func (d *drill) quiet() {
-	for last := (stamp{}); last != d.stamp(); <-time.After(100 * time.Millisecond) {
-		last = d.stamp()
-	}
-}
-
-// stamp is what changes with a write to the database.
-type stamp struct{ modified, size int64 }
-
-func (d *drill) stamp() stamp {
-	info, err := os.Stat(d.database)
-	if err != nil {
-		return stamp{}
-	}
-	return stamp{info.ModTime().UnixNano(), info.Size()}
-}
-
-// written returns right when the database has been written for the nth time; false if that was not to be seen.
-func (d *drill) written(last stamp, nth int, within time.Duration) bool {
-	for late := time.Now().Add(within); time.Now().Before(late); runtime.Gosched() {
-		now := d.stamp()
-		if now == last {
-			continue
-		}
-		if last, nth = now, nth-1; nth == 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // settled waits until a question has come to an end that the person sees.

@@ -17,6 +17,9 @@ func (d *drill) checkChats() {
 	d.t.Helper()
 	for _, q := range d.questions {
 		answers, offers := q.answers(), len(q.offers())
+		if q.seat.count(q.half()) > 0 {
+			d.t.Errorf("question %s (%s): half an answer still shows", q.id, q.seat.platform)
+		}
 		doubtful := d.doubtful[q.id] && !d.again[q.id]
 		switch {
 		case answers == 1 && offers == 0 && !(doubtful && q.asks()):

@@ -16,6 +16,7 @@ type findings struct {
 	begun    map[string]bool           // in the log: a turn has claimed it
 	open     map[string]*sessions.Turn // the turns that were cut off
 	sending  map[string]sessions.RowID // the answer was on its way
+	places   string                    // where the program will look, on Discord, for what it was not handed over
 	waiting  int                       // items without an outcome and answers that were not on their way yet
 }
 
@@ -28,6 +29,8 @@ func (f findings) in(state string, q *question) bool {
 		return !f.begun[q.id] || q.seat.platform == "telegram" // where the trap says it
 	case calling:
 		return turn != nil && len(turn.Open) == 0
+	case streaming: // Telegram draws it by itself, and no message shows it
+		return turn != nil && (len(turn.Stream) == 1) == (q.seat.platform != "telegram")
 	case toolRunning:
 		return turn != nil && len(turn.Open) == 1
 	case before, after:
@@ -44,8 +47,11 @@ var answerIn = regexp.MustCompile(`answer-(\d{3})`)
 // examine opens the database of the killed program, checks that it can be read, and notes what has to be so at the end.
 func (d *drill) examine() findings {
 	d.t.Helper()
-	f := findings{map[string]bool{}, map[string]bool{}, map[string]*sessions.Turn{}, map[string]sessions.RowID{}, 0}
+	f := findings{map[string]bool{}, map[string]bool{}, map[string]*sessions.Turn{}, map[string]sessions.RowID{}, "", 0}
 	d.read(func(ctx context.Context, store *bolt.Store) {
+		places, err := store.Value(ctx, "heard discord")
+		d.must(err)
+		f.places = string(places)
 		for item, err := range store.Pending(ctx) {
 			d.must(err)
 			if found := questionIn.FindSubmatch(item.Payload); found != nil {

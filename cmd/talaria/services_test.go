@@ -118,6 +118,20 @@ func (w seat) say(t *testing.T, text string) {
 	}
 }
 
+// sayAgain takes back what nobody has heard, which might be read back much later, and writes it once more.
+func (w seat) sayAgain(t *testing.T, text string) {
+	t.Helper()
+	for _, m := range w.stage.Visible(w.chat) {
+		if m.User != w.user || m.Visible != text {
+			continue
+		}
+		if err := w.stage.DeleteAs(w.user, w.chat, m.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.say(t, text)
+}
+
 // count tells how many of the bot's messages in the chat contain a text.
 func (w seat) count(text string) (n int) {
 	for _, m := range w.stage.Visible(w.chat) {
