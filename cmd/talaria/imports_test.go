@@ -38,12 +38,13 @@ var allowed = []struct {
 	{"loop/agenttools", []string{"loop", "tools", "tools/fulltext", "sessions"}},
 	{"loop/...", []string{"loop", "tools", "sessions"}},
 	{"gateway", []string{"platforms", "platforms/markup", "loop", "tools", "sessions"}},
+	{"gateway/audit", []string{"sessions"}},
 	{"gateway/figures", []string{"gateway", "sessions"}},
 	{"gateway/metrics", []string{"gateway", "loop", "platforms", "sessions"}},
 	{"cmd/talaria/labpage", []string{"platforms", "platforms/sim"}},
 	{"cmd/talaria/control", nil},
 	{"cmd/...", []string{
-		"cmd/talaria/labpage", "cmd/talaria/control", "gateway", "gateway/metrics", "platforms", "platforms/...", "loop", "loop/...", "tools", "tools/...",
+		"cmd/talaria/labpage", "cmd/talaria/control", "gateway", "gateway/audit", "gateway/metrics", "platforms", "platforms/...", "loop", "loop/...", "tools", "tools/...",
 		"sessions", "sessions/...",
 	}},
 }

@@ -70,6 +70,7 @@ func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 		{"explain", "say what would become of somebody's message, and why", explain},
 		{"health", "ask a running instance whether it is well", health},
 		{"sessions", "list, export, back up, delete and repair conversations", sessionsCommand},
+		{"audit", "say who had what done and who allowed it; audit verify: whether that was changed", auditCommand},
 		{"forget", "erase what one person has said, and the notes about him", forgetCommand},
 		{"version", "say which version this is", func(_ context.Context, _ []string, stdout, _ io.Writer) error {
 			fmt.Fprintln(stdout, "talaria", version())

@@ -30,6 +30,8 @@ func (i instance) operations() control.Operations {
 		"sessions.export": control.Reading(i.exportSession),
 		"sessions.backup": control.Reading(i.backup),
 		"sessions.delete": control.Writing(i.deleteSession),
+		"audit":           control.Reading(i.auditLog),
+		"audit.verify":    control.Reading(i.verifyAudit),
 		"forget":          control.Writing(i.forget),
 	}
 }

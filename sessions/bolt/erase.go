@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"go.etcd.io/bbolt"
 
@@ -49,7 +50,11 @@ func (o *erase) put(_ *Store, tx *bbolt.Tx) (bool, error) {
 			return false, err
 		}
 	}
-	return len(o.items)+len(o.records) > 0, tx.Bucket(headsBucket).Delete([]byte(o.Lease.Key))
+	if last, _ := head(tx, o.Lease.Key); last == 0 {
+		return len(o.items) > 0, nil
+	}
+	l := LedgerLine{At: o.At, Key: o.Lease.Key, Removed: Erased, Records: len(o.records)}
+	return true, errors.Join(tx.Bucket(headsBucket).Delete([]byte(o.Lease.Key)), l.enter(tx))
 }
 
 // removeRecord removes a record and what there is of its rows.
@@ -79,6 +84,7 @@ type trim struct {
 	before  sessions.Revision
 	records []sessions.Record // to be removed
 	more    bool              // there may be more to remove
+	at      time.Time
 }
 
 // trimStep is how many records one transaction removes at most, so that commits in between wait for little.
@@ -104,7 +110,11 @@ func (o *trim) put(_ *Store, tx *bbolt.Tx) (bool, error) {
 			return false, err
 		}
 	}
-	return len(o.records) > 0, nil
+	if len(o.records) == 0 {
+		return false, nil
+	}
+	left := o.records[len(o.records)-1].Revision + 1
+	return true, LedgerLine{At: o.at, Key: o.key, Revision: left, Removed: Trimmed, Records: len(o.records)}.enter(tx)
 }
 
 // needed tells whether an item or a row of a record is still remembered.
@@ -121,7 +131,7 @@ func needed(tx *bbolt.Tx, r sessions.Record) bool {
 // Trim implements sessions.Store. It removes in steps, so that commits need not wait for all of it.
 func (s *Store) Trim(ctx context.Context, key sessions.Key, before sessions.Revision) (int, error) {
 	for n := 0; ; {
-		o := &trim{key: key, before: before}
+		o := &trim{key: key, before: before, at: time.Now()}
 		if err := s.do(ctx, o); err != nil {
 			return n, fmt.Errorf("trim %s: %w", key, err)
 		}

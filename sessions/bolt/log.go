@@ -54,6 +54,8 @@ func (o *appendOp) put(_ *Store, tx *bbolt.Tx) (bool, error) {
 		tx.Bucket(recordsBucket).Put(recordKey(key, o.revision), o.data),
 		tx.Bucket(headsBucket).Put([]byte(key), append(number(uint64(o.revision)), number(uint64(o.base))...)),
 	)
+	l := LedgerLine{At: o.Record.At, Key: key, Revision: o.revision, Digest: hashOf(o.data)}
+	err = errors.Join(err, l.enter(tx))
 	turn, claimed := o.Record.Claims()
 	for _, id := range claimed {
 		err = errors.Join(err, claim(tx, id, turn))

@@ -43,6 +43,9 @@ func prepare(db *bbolt.DB) (opened uint64, err error) {
 		return 0, err
 	}
 	err = db.Update(func(tx *bbolt.Tx) error {
+		if err := beginLedger(tx); err != nil {
+			return fmt.Errorf("begin the ledger: %w", err)
+		}
 		for _, name := range allBuckets {
 			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
 				return fmt.Errorf("make bucket %s: %w", name, err)

@@ -25,7 +25,8 @@ func (s *salvage) write(db *bbolt.DB) (r Repaired, err error) {
 			err = errors.Join(err, b.SetSequence(s.sequence[string(name)]))
 		}
 		meta := tx.Bucket(metaBucket)
-		opened := uint64(time.Now().Unix()) // leases of before match none of now
+		opened := uint64(time.Now().Unix())                                                    // leases of before match none of now
+		err = errors.Join(err, putAll(tx.Bucket(ledgerBucket), s.found[string(ledgerBucket)])) // what is lost is missing there, too
 		logs, consumed, logErr := s.putLogs(tx)
 		r.Logs = logs
 		return errors.Join(
@@ -163,7 +164,8 @@ func (s *salvage) putLog(tx *bbolt.Tx, key sessions.Key, records []sessions.Reco
 		end++
 		base, l.Reset = end, true
 		data, encoded := sessions.Record{At: time.Now(), Entries: []sessions.Entry{sessions.Reset{By: "repair", At: time.Now()}}}.Encode()
-		err = errors.Join(err, encoded, tx.Bucket(recordsBucket).Put(recordKey(key, end), data))
+		l := LedgerLine{At: time.Now(), Key: key, Revision: end, Digest: hashOf(data)}
+		err = errors.Join(err, encoded, tx.Bucket(recordsBucket).Put(recordKey(key, end), data), l.enter(tx))
 	}
 	return l, errors.Join(err, tx.Bucket(headsBucket).Put([]byte(key), append(number(uint64(end)), number(uint64(base))...)))
 }

@@ -30,6 +30,7 @@
 //	undelivered  sequence → row id: the rows that are not done, which is also the order within each lane
 //	delivered    time, row id → nothing: what to forget first
 //	values       name → the value
+//	ledger       number, from 1 → what was added to or removed from a log, as JSON (ledger.go)
 //
 // A file that was not closed properly, and a small one always, is read whole before it is opened, page by page and
 // without trust in what it says (image.go). Panics of bbolt's, and its reading outside of the file, become
@@ -73,6 +74,7 @@ var (
 	undeliveredBucket = []byte("undelivered")
 	deliveredBucket   = []byte("delivered")
 	valuesBucket      = []byte("values")
+	ledgerBucket      = []byte("ledger")
 
 	formatKey = []byte("format")
 	openedKey = []byte("opened")
@@ -83,9 +85,9 @@ var (
 var (
 	allBuckets = [][]byte{
 		metaBucket, recordsBucket, headsBucket, itemsBucket, waitingBucket, seenBucket, consumedBucket,
-		rowsBucket, undeliveredBucket, deliveredBucket, valuesBucket,
+		rowsBucket, undeliveredBucket, deliveredBucket, valuesBucket, ledgerBucket,
 	}
-	jsonBuckets = map[string]bool{string(recordsBucket): true, string(itemsBucket): true, string(rowsBucket): true}
+	jsonBuckets = map[string]bool{string(recordsBucket): true, string(itemsBucket): true, string(rowsBucket): true, string(ledgerBucket): true}
 )
 
 // Store implements sessions.Store in a file.
