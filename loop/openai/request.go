@@ -9,7 +9,7 @@ import (
 	"github.com/talaria-agent/talaria/loop/provider"
 )
 
-// request words a conversation for chat completions, but for the messages: see wording. The same beginning of a
+// request words a conversation for chat completions, but for messages and tools: see wording. The same beginning of a
 // conversation gives the same bytes.
 func (m completions) request(c provider.Conversation) chat.ChatCompletionRequest {
 	out := chat.ChatCompletionRequest{
@@ -22,11 +22,6 @@ func (m completions) request(c provider.Conversation) chat.ChatCompletionRequest
 	} else {
 		//lint:ignore SA1019 deprecated at OpenAI, but the only name that most imitators know
 		out.MaxTokens = c.MaxOutput
-	}
-	for _, t := range c.Tools {
-		out.Tools = append(out.Tools, chat.Tool{Type: chat.ToolTypeFunction, Function: &chat.FunctionDefinition{
-			Name: t.Name, Description: t.Description, Parameters: t.Schema,
-		}})
 	}
 	if c.NoTools {
 		out.ToolChoice = "none"

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
 
 	chat "github.com/sashabaranov/go-openai"
 
@@ -12,8 +13,8 @@ import (
 	"github.com/talaria-agent/talaria/sessions"
 )
 
-// wording sends requests with the messages in them. Those of go-openai have no place for reasoning that goes back, and
-// take several times as long to encode, which counts, as each request has the whole history in it.
+// wording sends requests with the messages and the tools in them. go-openai's messages have no place for reasoning that
+// goes back, and both take it several times as long to encode, which counts, as each request has all of them in it.
 type wording struct {
 	x *provider.Exchange
 	c provider.Conversation
@@ -22,18 +23,24 @@ type wording struct {
 // noMessages is how go-openai encodes a request without messages.
 var noMessages = []byte(`"messages":null`)
 
+// history is what stands in that place.
+type history struct {
+	Tools    []chatTool    `json:"tools,omitempty"`
+	Messages []wireMessage `json:"messages"`
+}
+
 // Do implements chat.HTTPDoer.
 func (w wording) Do(req *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(req.Body)
 	if err != nil {
 		return nil, provider.BadRequest("read the request: %w", err)
 	}
-	messages, err := json.Marshal(wireMessages(w.c))
+	words, err := json.Marshal(history{chatTools(w.c.Tools), wireMessages(w.c)})
 	if err != nil {
 		return nil, provider.BadRequest("word the messages: %w", err)
 	}
 	before, after, _ := bytes.Cut(body, noMessages)
-	body = bytes.Join([][]byte{before, []byte(`"messages":`), messages, after}, nil)
+	body = slices.Concat(before, words[1:len(words)-1], after)
 	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	return w.x.Do(req)
@@ -47,6 +54,25 @@ type wireMessage struct {
 	ToolCalls  []chat.ToolCall `json:"tool_calls,omitempty"`
 	ToolCallID string          `json:"tool_call_id,omitempty"`
 	replayed
+}
+
+// chatTool is a tool that can be called.
+type chatTool struct {
+	Type     chat.ToolType `json:"type"`
+	Function chatFunction  `json:"function"`
+}
+
+type chatFunction struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters"`
+}
+
+func chatTools(tools []provider.Tool) (out []chatTool) {
+	for _, t := range tools {
+		out = append(out, chatTool{chat.ToolTypeFunction, chatFunction{t.Name, t.Description, t.Schema}})
+	}
+	return out
 }
 
 // replayed is reasoning that goes back as it came.

@@ -23,7 +23,12 @@ func (m *Model) Call(ctx context.Context, req loop.Request, onText func(delta st
 // call makes the call, and once more without reasoning from earlier replies if the provider refuses the request with
 // it: after a change of key or account it can no longer read it, and the conversation would be stuck for good.
 func (m *Model) call(ctx context.Context, req loop.Request, onText func(string)) (loop.Reply, error) {
-	conversation, err := prepare(req, m.id)
+	declared, err := m.declared.Load().read(req.Tools)
+	if err != nil {
+		return loop.Reply{}, BadRequest("%w", err)
+	}
+	m.declared.Store(declared)
+	conversation, err := prepare(req, declared.tools, m.id)
 	if err != nil {
 		return loop.Reply{}, BadRequest("%w", err)
 	}

@@ -23,7 +23,7 @@ type callIDs struct {
 // begin goes on to the next message.
 func (c *callIDs) begin(m sessions.Message) {
 	if m.Role == sessions.RoleAssistant {
-		c.current = map[string]string{}
+		clear(c.current)
 	}
 }
 

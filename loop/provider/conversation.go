@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -25,7 +26,7 @@ const (
 // same beginning of a request gives the same beginning here.
 type Conversation struct {
 	System    string
-	Tools     []Tool
+	Tools     []Tool             // shared: not to be changed
 	NoTools   bool               // the model may not call any of them now
 	Messages  []sessions.Message // may be shared: not to be changed
 	Images    []Image            // for this call only, before the text of the newest message, which is a user's
@@ -46,19 +47,38 @@ type Tool struct {
 	Schema      json.RawMessage `json:"schema"`
 }
 
-// prepare makes a conversation of a request, for the provider that can read its own reasoning.
-func prepare(req loop.Request, provider string) (Conversation, error) {
-	c := Conversation{System: req.System, MaxOutput: req.MaxOutput}
-	if len(req.Tools) > 0 {
-		if err := json.Unmarshal(req.Tools, &c.Tools); err != nil {
-			return c, fmt.Errorf("read tool declarations: %w", err)
+// declarations are the tools that a request declared, beside what they were read from. One prompt declares the same for
+// all of its requests, and they are longer than what a request adds.
+type declarations struct {
+	written json.RawMessage
+	tools   []Tool // not to be changed
+}
+
+// read returns what was written, which these declarations are already if nothing has changed.
+func (d *declarations) read(written json.RawMessage) (*declarations, error) {
+	if d != nil && bytes.Equal(d.written, written) {
+		return d, nil
+	}
+	read := &declarations{written: written}
+	if len(written) > 0 {
+		if err := json.Unmarshal(written, &read.tools); err != nil {
+			return nil, fmt.Errorf("read tool declarations: %w", err)
 		}
+	}
+	return read, nil
+}
+
+// prepare makes a conversation of a request, for the provider that can read its own reasoning.
+func prepare(req loop.Request, tools []Tool, provider string) (Conversation, error) {
+	c := Conversation{
+		System: req.System, Tools: tools, MaxOutput: req.MaxOutput,
+		Messages: make([]sessions.Message, 0, len(req.Messages)+1), // with room for the note
 	}
 	c.NoTools = req.NoTools && len(c.Tools) > 0
 	if req.Hint != "" {
 		c.Note = "[Note from the runtime, not from a person: " + req.Hint + "]"
 	}
-	ids := callIDs{used: map[string]bool{}}
+	ids := callIDs{used: make(map[string]bool, len(req.Messages)), current: map[string]string{}}
 	for _, m := range req.Messages {
 		c.Messages = append(c.Messages, fit(m, provider, &ids))
 	}
@@ -139,12 +159,12 @@ func (c Conversation) Noted() []sessions.Message {
 	if c.Note == "" {
 		return c.Messages
 	}
-	out := slices.Clone(c.Messages)
-	if last := len(out) - 1; last >= 0 && out[last].Role == sessions.RoleUser {
+	if last := len(c.Messages) - 1; last >= 0 && c.Messages[last].Role == sessions.RoleUser {
+		out := slices.Clone(c.Messages)
 		out[last].Text += "\n\n" + c.Note
 		return out
 	}
-	return append(out, sessions.Message{Role: sessions.RoleUser, Text: c.Note})
+	return append(c.Messages, sessions.Message{Role: sessions.RoleUser, Text: c.Note})
 }
 
 // reasons tells whether reasoning of earlier replies goes back to the provider.

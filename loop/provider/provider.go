@@ -15,6 +15,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"sync/atomic"
 	"time"
 
 	"github.com/talaria-agent/talaria/loop"
@@ -81,6 +82,8 @@ type Model struct {
 	mode   Mode
 	id     string // which reasoning this model can read, see sessions.Opaque
 	client *http.Client
+
+	declared atomic.Pointer[declarations] // of the last request
 }
 
 var _ loop.Model = (*Model)(nil)
