@@ -48,6 +48,8 @@ func (r *rig) configure(text string) {
 			r.cfg.Progress = gateway.Progress(value)
 		case "fallback":
 			r.fallback = value == "yes"
+		case "fallback_window":
+			r.scarce = number(value)
 		case "compressor":
 			r.stuck = value == "stuck"
 		case "window":

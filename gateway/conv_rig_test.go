@@ -41,6 +41,7 @@ type rig struct {
 	limits    loop.Limits
 	window    int
 	fallback  bool         // there is a model before the scripted one, which is always overloaded
+	scarce    int          // the window of the scripted one, if that is smaller
 	stuck     bool         // the compressor cannot make anything smaller
 	ask       []tools.Risk // what permission is needed for
 	shell     bool         // there is the terminal, without a sandbox
@@ -166,7 +167,7 @@ func (r *rig) start() {
 	}
 	var model loop.Model = r.model
 	if r.fallback {
-		model = loop.NewChain(loop.Link{Model: overloaded{}}, loop.Link{Model: r.model})
+		model = loop.NewChain(loop.Link{Model: overloaded{}}, loop.Link{Model: r.model, Profile: loop.Profile{Window: r.scarce}})
 	}
 	runner := &loop.Runner{Model: model, Limits: r.limits, Compressor: compressor, Log: log}
 	if r.ask != nil {

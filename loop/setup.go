@@ -9,9 +9,16 @@ import (
 // Setup is what a Runner's decisions depend on, beside what comes from outside: enough to make another one that decides
 // the same.
 type Setup struct {
-	Models     []string         `json:"models"` // in the order in which a turn that begins now asks them
+	Models     []string         `json:"models"`          // in the order in which a turn that begins now asks them
+	Sizes      []Size           `json:"sizes,omitempty"` // of the models, in the same order
 	Limits     Limits           `json:"limits"`
 	Compressor *CompressorSetup `json:"compressor,omitempty"` // nil = there is none
+}
+
+// Size is what of a model's profile a turn's requests depend on, in tokens; 0 = not known.
+type Size struct {
+	Window    int `json:"window,omitempty"`
+	MaxOutput int `json:"max_output,omitempty"`
 }
 
 // CompressorSetup is the same of a Compressor.
@@ -25,7 +32,11 @@ type CompressorSetup struct {
 
 // Setup returns the runner's setup as it is now.
 func (r *Runner) Setup() Setup {
-	s := Setup{Models: chainOf(r.Model).names(), Limits: r.Limits.orDefaults()}
+	s := Setup{Limits: r.Limits.orDefaults()}
+	for _, l := range chainOf(r.Model).order() {
+		s.Models = append(s.Models, l.Model.Name())
+		s.Sizes = append(s.Sizes, Size{l.Profile.Window, l.Profile.MaxOutput})
+	}
 	if c := r.Compressor; c != nil {
 		s.Compressor = &CompressorSetup{
 			Window: c.window, PreflightAt: c.PreflightAt, SummarizeAt: c.SummarizeAt, MaxMessages: c.MaxMessages, Mute: c.model == nil,
@@ -37,8 +48,12 @@ func (r *Runner) Setup() Setup {
 // Runner returns a runner of that setup whose models model makes of their names.
 func (s Setup) Runner(model func(name string) Model) *Runner {
 	var links []Link
-	for _, name := range s.Models {
-		links = append(links, Link{Model: model(name)})
+	for i, name := range s.Models {
+		l := Link{Model: model(name)}
+		if i < len(s.Sizes) {
+			l.Profile = Profile{Window: s.Sizes[i].Window, MaxOutput: s.Sizes[i].MaxOutput}
+		}
+		links = append(links, l)
 	}
 	r := &Runner{Model: NewChain(links...), Limits: s.Limits}
 	if c := s.Compressor; c != nil {
@@ -52,8 +67,8 @@ func (s Setup) Runner(model func(name string) Model) *Runner {
 	return r
 }
 
-// names returns the names of the models, those that rest now behind the others.
-func (c *Chain) names() []string {
+// order returns the links, those that rest now behind the others.
+func (c *Chain) order() []Link {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	order, now := make([]int, len(c.links)), time.Now()
@@ -66,9 +81,9 @@ func (c *Chain) names() []string {
 		}
 		return cmp.Or(c.resting[i].Compare(c.resting[j]), cmp.Compare(i, j))
 	})
-	names := make([]string, len(order))
+	links := make([]Link, len(order))
 	for i, at := range order {
-		names[i] = c.links[at].Model.Name()
+		links[i] = c.links[at]
 	}
-	return names
+	return links
 }
