@@ -312,6 +312,9 @@ func (c *conversation) finish(ctx context.Context, end turnEnd) {
 	c.turn, c.working = nil, nil
 	if end.err != nil {
 		c.g.log.Error("a turn could not be written down", "conversation", c.key, "error", end.err)
+		for _, in := range end.unstarted {
+			c.g.sayUnable(in, end.err, true)
+		}
 		c.torn = true
 	}
 	if c.torn { // whatever waits comes back with the inbox

@@ -102,7 +102,7 @@ func (g *Gateway) accept(ctx context.Context, key sessions.Key, id string, in in
 	}
 	if err != nil { // it may be there, and then nobody accepts it a second time
 		g.live.post(key, unsure{})
-		g.sayUnable(&in, err)
+		g.sayUnable(&in, err, false)
 		return fmt.Errorf("accept %s: %w", id, err)
 	}
 	if since := g.full.Swap(0); since != 0 {
@@ -139,11 +139,13 @@ func (g *Gateway) counted(item sessions.Item) {
 	}
 }
 
-// sayUnable tells a person, once in a while, that nothing can be taken from him because the store is in trouble. The
-// platform may repeat the message when that is over, or may not.
-func (g *Gateway) sayUnable(in *input, err error) {
+// sayUnable tells a person, once in a while, that nothing can be done for him because the store is in trouble. If his
+// message was not taken the platform may repeat it when that is over, or may not.
+func (g *Gateway) sayUnable(in *input, err error, taken bool) {
 	text := ""
 	switch {
+	case errors.Is(err, sessions.ErrFull) && taken:
+		text = "I have your message, but my disk is full. I will answer when there is room again."
 	case errors.Is(err, sessions.ErrFull):
 		g.full.CompareAndSwap(0, time.Now().UnixNano())
 		text = "I cannot take your message now, because my disk is full. If I have not answered when there is room again, please send it again."

@@ -126,7 +126,10 @@ func failCommit(t *testing.T, kind string, n, length int) (total int, hit string
 			t.Errorf("%s was consumed %d times", id, store.consumed[id])
 		}
 	}
-	told := chat.count("alice", "my disk is full") + chat.count("bob", "my disk is full")
+	told := chat.count("alice", "I cannot take your message") + chat.count("bob", "I cannot take your message")
+	if waits := chat.count("alice", "I have your message, but my disk is full"); waits > 1 || waits > 0 && kind != "full" {
+		t.Errorf("that a message waits for room was said %d times", waits)
+	}
 	if (told > 0) != (refused && kind == "full") || told > 2 {
 		t.Errorf("a message was refused: %t; that was said %d times", refused, told)
 	}

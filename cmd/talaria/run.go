@@ -94,6 +94,8 @@ func openStore(cfg Config) (*bolt.Store, error) {
 		return nil, fmt.Errorf("%s: %w Stop it first, or name another data_dir", cfg.database(), err)
 	case errors.Is(err, sessions.ErrCorrupt):
 		return nil, fmt.Errorf("%w\nRestore a backup, or save what can be saved: talaria sessions repair (docs/operations.md)", err)
+	case errors.Is(err, sessions.ErrFull):
+		return nil, fmt.Errorf("%w\nMake room there, or see to it that the disk can be written to, and start again. Nothing that was accepted is lost", err)
 	case err != nil:
 		return nil, err
 	}

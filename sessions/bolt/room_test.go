@@ -15,15 +15,15 @@ import (
 	"github.com/talaria-agent/talaria/sessions"
 )
 
-// noRoomFrom lets all commits fail from now on, as a full disk does, until room is true.
-func noRoomFrom(t *testing.T, s *Store, room *bool) {
+// noRoomFrom lets all commits fail from now on, as a full disk does or one that became read-only, until room is true.
+func noRoomFrom(t *testing.T, s *Store, cause error, room *bool) {
 	t.Helper()
 	err := s.exclusively(t.Context(), func() error {
 		s.commit = func(tx *bbolt.Tx) error {
 			if *room {
 				return tx.Commit()
 			}
-			return errors.Join(fmt.Errorf("write: %w", syscall.ENOSPC), tx.Rollback())
+			return errors.Join(fmt.Errorf("write: %w", cause), tx.Rollback())
 		}
 		return nil
 	})
@@ -35,6 +35,12 @@ func noRoomFrom(t *testing.T, s *Store, room *bool) {
 // TestFull: from the commit that finds no room on, new work is refused, what ends running work is taken with the room of
 // the ballast, and everything is taken again when there is room.
 func TestFull(t *testing.T) {
+	for _, cause := range []error{syscall.ENOSPC, syscall.EROFS} {
+		t.Run(cause.Error(), func(t *testing.T) { testFull(t, cause) })
+	}
+}
+
+func testFull(t *testing.T, cause error) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "talaria.db")
 		s := openTest(t, path)
@@ -48,7 +54,7 @@ func TestFull(t *testing.T) {
 		l, rev := begin(t, s, "k")
 		rev = say(t, s, l, rev, "before")
 		room := false
-		noRoomFrom(t, s, &room)
+		noRoomFrom(t, s, cause, &room)
 		hold := ballast + "/held" // a folder in its place: it cannot be made anew
 		attempt := func(c sessions.Commit) error {
 			_, err := s.Commit(t.Context(), c)

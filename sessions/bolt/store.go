@@ -130,6 +130,9 @@ func OpenToRead(path string) (*Store, error) { return launch(path, true) }
 
 func launch(path string, readOnly bool) (*Store, error) {
 	s, err := open(path, readOnly)
+	if noRoom(err) {
+		err = fmt.Errorf("%w: %w", sessions.ErrFull, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open store %s: %w", path, err)
 	}
