@@ -169,8 +169,8 @@ func (c *chaos) run(length time.Duration) {
 	}
 }
 
-// say lets somebody write something in which the message's name stands.
-func (c *chaos) say(place, user, what string) {
+// say lets somebody write something in which the message's name stands, and returns the platform's id of it.
+func (c *chaos) say(place, user, what string) (id string) {
 	name := fmt.Sprint("m", len(c.said)+1)
 	chat := c.world.places[place]
 	id, err := c.world.stage.Say(sim.Say{User: c.world.users[user], Chat: chat, Text: name + " " + what, Mention: place == "group"})
@@ -178,6 +178,7 @@ func (c *chaos) say(place, user, what string) {
 		c.t.Fatal(err)
 	}
 	c.said[name] = said{place, id}
+	return id
 }
 
 // weight is what a process takes, without its log.
