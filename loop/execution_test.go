@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -181,5 +182,20 @@ func TestLongResults(t *testing.T) {
 	}
 	if j.results()[1] != whole {
 		t.Error("the ranged tool's page was cut")
+	}
+}
+
+// TestOneGiantLine: what is left out of a single line can be found in the file, by the byte.
+func TestOneGiantLine(t *testing.T) {
+	giant := tool(t, tools.Spec{Name: "giant"}, func(context.Context, string) (tools.Result, error) {
+		return tools.Result{Text: strings.Repeat("x", 1<<20) + "end"}, nil
+	})
+	j := newJournal(t, "go")
+	r := &loop.Runner{Model: modeltest.New(modeltest.Call("giant", `{"text":""}`), modeltest.Text("ok"))}
+	r.Run(t.Context(), loop.Turn{ID: "t1", Journal: j, Tools: registry(t, giant), Scope: tools.Scope{Work: t.TempDir()}})
+	got := j.results()[0]
+	head, rest, _ := strings.Cut(got, "\n")
+	if want := fmt.Sprintf("from line 1, byte %d on", len(head)); len(got) > 60_000 || !strings.Contains(rest, want) || !strings.HasSuffix(rest, "xend") {
+		t.Errorf("%d bytes, %q ... %q, want %q", len(got), rest[:min(len(rest), 300)], rest[max(0, len(rest)-10):], want)
 	}
 }

@@ -42,11 +42,19 @@ func shape(r tools.Result, spec tools.Spec, scope tools.Scope, limits Limits) st
 	}
 	where := "The rest could not be kept."
 	if file, err := keep(scope, text); err == nil {
-		where = fmt.Sprintf("The whole result is in the file %s: read it by range, from line %d on.",
-			file, strings.Count(head, "\n")+1)
+		where = fmt.Sprintf("The whole result is in the file %s: read it by range, from %s on.", file, end(head))
 	}
 	return fmt.Sprintf("%s\n[... %d lines (%d bytes) are left out here. %s ...]\n%s",
 		strings.TrimSuffix(head, "\n"), max(1, strings.Count(omitted, "\n")), len(omitted), where, tail)
+}
+
+// end says where a text ends, as the line and, if that is cut, the byte of it where the next part begins.
+func end(text string) string {
+	line := fmt.Sprintf("line %d", strings.Count(text, "\n")+1)
+	if n := len(text) - 1 - strings.LastIndexByte(text, '\n'); n > 0 {
+		line += fmt.Sprintf(", byte %d", n)
+	}
+	return line
 }
 
 // readable returns a JSON text of few but long lines with one value a line, so that it can be read, cut and read again

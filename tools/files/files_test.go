@@ -132,6 +132,8 @@ func TestRead(t *testing.T) {
 		"marked":     "\xef\xbb\xbfä\n",
 		"broken":     "äöü \xff\n",
 		"sub/b.txt":  "b\n",
+		"one-line":   "the end",
+		"gap":        "a\n\nb",
 		"very-long":  strings.Repeat("y", 200_000) + "\nend\n",
 		"many-lines": strings.Repeat("line\n", 600),
 	})
@@ -147,8 +149,15 @@ func TestRead(t *testing.T) {
 	b.want("read_file", `{"path":"utf16be"}`, "1|äa\n[the whole file: 1 line, 8 bytes; stored as UTF-16]")
 	b.want("read_file", `{"path":"marked"}`, "1|ä\n[the whole file: 1 line, 6 bytes; stored as UTF-8 with a byte order mark]")
 	b.want("read_file", `{"path":"broken"}`, "1|äöü \uFFFD\n[the whole file: 1 line, 9 bytes]")
-	b.want("read_file", `{"path":"long"}`, "1|"+strings.Repeat("x", 1999)+" … [5 bytes more in this line]\n2|next\n[the whole file: 2 lines, 2011 bytes]")
-	b.want("read_file", `{"path":"very-long"}`, "1|"+strings.Repeat("y", 2000)+" … [198000 bytes more in this line]\n2|end\n[the whole file: 2 lines, 200005 bytes]")
+	b.want("read_file", `{"path":"long"}`, "1|"+strings.Repeat("x", 1999)+" … [6 bytes more in this line; read on with offset 1, byte 1999]\n2|next\n[the whole file: 2 lines, 2011 bytes]")
+	b.want("read_file", `{"path":"long","offset":1,"byte":1999}`, "1|äöü\n2|next\n[lines 1 to 2 of 2; this is the end]")
+	b.want("read_file", `{"path":"very-long"}`, "1|"+strings.Repeat("y", 2000)+" … [198000 bytes more in this line; read on with offset 1, byte 2000]\n2|end\n[the whole file: 2 lines, 200005 bytes]")
+	b.want("read_file", `{"path":"very-long","byte":100000,"limit":1}`,
+		"1|"+strings.Repeat("y", 20_000)+" … [80000 bytes more in this line; read on with offset 1, byte 120000]\n[lines 1 to 1 of 2; read on with offset 2]")
+	b.want("read_file", `{"path":"very-long","byte":190000}`, "1|"+strings.Repeat("y", 10_000)+"\n2|end\n[lines 1 to 2 of 2; this is the end]")
+	b.want("read_file", `{"path":"one-line","byte":4}`, "1|end\n[lines 1 to 1 of 1; this is the end]")
+	b.fails("read_file", `{"path":"one-line","byte":8}`, "line 1 of one-line has only 7 bytes")
+	b.fails("read_file", `{"path":"gap","offset":2,"byte":1}`, "line 2 of gap has only 0 bytes")
 	b.want("read_file", fmt.Sprintf(`{"path":%q}`, filepath.Join(b.work, "sub/b.txt")), "1|b\n[the whole file: 1 line, 2 bytes]")
 	b.fails("read_file", `{"path":"a.txt","offset":4}`, "only 3 lines")
 	b.fails("read_file", `{"path":"picture"}`, "binary", "image/png", "10 bytes")

@@ -16,6 +16,7 @@ import (
 type lines struct {
 	r       *bufio.Reader
 	keep    int
+	skip    int // bytes that next passes over at the beginning of its line; what is left then, the line did not have
 	charset charset
 	binary  string // what the file is if it is not text; then it has no lines that make sense
 }
@@ -45,6 +46,8 @@ func (l *lines) next() (line []byte, left int, err error) {
 		if complete {
 			part = bytes.TrimSuffix(part[:len(part)-1], []byte("\r"))
 		}
+		skipped := min(l.skip, len(part))
+		part, l.skip = part[skipped:], l.skip-skipped
 		switch {
 		case !kept && len(part) <= l.keep:
 			line = part
@@ -62,7 +65,7 @@ func (l *lines) next() (line []byte, left int, err error) {
 			if !kept {
 				line, kept = bytes.Clone(line), true // the buffer is about to be filled again
 			}
-		case errors.Is(err, io.EOF) && (kept || len(part) > 0):
+		case errors.Is(err, io.EOF) && (kept || skipped+len(part) > 0):
 			return line, left, nil
 		default:
 			return nil, 0, err
@@ -70,17 +73,18 @@ func (l *lines) next() (line []byte, left int, err error) {
 	}
 }
 
-// readable makes bytes of a file valid text. A character that was cut at the end is dropped.
-func readable(line []byte, cut bool) string {
-	if cut {
-		for i := 1; i < utf8.UTFMax && i <= len(line); i++ {
-			if tail := line[len(line)-i:]; utf8.RuneStart(tail[0]) {
-				if !utf8.FullRune(tail) {
-					line = line[:len(line)-i]
-				}
-				break
+// readable makes bytes of a file valid text.
+func readable(line []byte) string { return strings.ToValidUTF8(string(line), "\uFFFD") }
+
+// whole drops a character that was cut at the end of a line.
+func whole(line []byte) []byte {
+	for i := 1; i < utf8.UTFMax && i <= len(line); i++ {
+		if tail := line[len(line)-i:]; utf8.RuneStart(tail[0]) {
+			if !utf8.FullRune(tail) {
+				return line[:len(line)-i]
 			}
+			break
 		}
 	}
-	return strings.ToValidUTF8(string(line), "\uFFFD")
+	return line
 }

@@ -135,7 +135,7 @@ func show(have, want []string, at int) string {
 
 func clip(line string) string {
 	if len(line) > nearWidth {
-		return readable([]byte(line[:nearWidth]), true) + "…"
+		return readable(whole([]byte(line[:nearWidth]))) + "…"
 	}
 	return strings.ToValidUTF8(line, "\uFFFD")
 }

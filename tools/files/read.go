@@ -16,6 +16,7 @@ const (
 	defaultLines = 500
 	maxLines     = 2000
 	maxLineBytes = 2000
+	maxLongLine  = 20_000 // where a call reads on in a line
 	maxPageBytes = 100_000
 	countBelow   = 16 << 20 // the lines of larger files are not counted to the end
 )
@@ -24,6 +25,7 @@ type readArguments struct {
 	Path   string `json:"path" jsonschema:"the file, relative to the work folder"`
 	Offset int    `json:"offset,omitempty" jsonschema:"number of the first line to read, from 1; default 1"`
 	Limit  int    `json:"limit,omitempty" jsonschema:"how many lines to read; default 500, at most 2000"`
+	Byte   int    `json:"byte,omitempty" jsonschema:"byte of the first line to begin at, to read on in a line that is too long to be shown whole; default 0"`
 }
 
 func newRead(secrets *Secrets) (tools.Tool, error) {
@@ -52,10 +54,13 @@ func (f folder) read(ctx context.Context, scope tools.Scope, a readArguments) (t
 	}
 	defer file.Close()
 	text := newLines(file, maxLineBytes)
+	if a.Byte > 0 {
+		text.keep = maxLongLine
+	}
 	if text.binary != "" {
 		return tools.Wrongf("%s is %s of %s; only text can be read.", name, text.binary, count(info.Size(), "byte")), nil
 	}
-	p := page{offset: max(a.Offset, 1), limit: defaultLines, charset: text.charset}
+	p := page{offset: max(a.Offset, 1), byte: max(a.Byte, 0), limit: defaultLines, charset: text.charset}
 	if a.Limit > 0 {
 		p.limit = min(a.Limit, maxLines)
 	}
@@ -71,6 +76,8 @@ func (f folder) read(ctx context.Context, scope tools.Scope, a readArguments) (t
 // page is the part of a file that one call returns.
 type page struct {
 	offset, limit int
+	byte          int // of the first line, where it begins
+	short         int // bytes of the first line, if it ends before that
 	charset       charset
 	text          strings.Builder
 	taken         int  // lines in text
@@ -85,6 +92,11 @@ func (p *page) fill(ctx context.Context, text *lines, toEnd bool) error {
 		if p.total%1000 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
+		from := 0
+		if p.total+1 == p.offset {
+			from = p.byte
+		}
+		text.skip = from
 		line, left, err := text.next()
 		if errors.Is(err, io.EOF) {
 			p.whole = true
@@ -101,21 +113,34 @@ func (p *page) fill(ctx context.Context, text *lines, toEnd bool) error {
 			if !toEnd {
 				return nil
 			}
+		case text.skip > 0 || from > 0 && len(line) == 0:
+			p.short = from - text.skip
+			return nil
 		default:
-			p.taken++
-			fmt.Fprintf(&p.text, "%d|%s", p.total, readable(line, left > 0))
-			if left > 0 {
-				fmt.Fprintf(&p.text, " … [%s more in this line]", count(left, "byte"))
-			}
-			p.text.WriteByte('\n')
+			p.show(line, left, from)
 		}
 	}
+}
+
+// show adds a line to the page, from a byte of it on, and says how to read on if so many bytes were left out.
+func (p *page) show(line []byte, left, from int) {
+	p.taken++
+	rest := ""
+	if left > 0 {
+		left += len(line)
+		line = whole(line)
+		left -= len(line)
+		rest = fmt.Sprintf(" … [%s more in this line; read on with offset %d, byte %d]", count(left, "byte"), p.total, from+len(line))
+	}
+	fmt.Fprintf(&p.text, "%d|%s%s\n", p.total, readable(line), rest)
 }
 
 func (p *page) result(name string, info fs.FileInfo) tools.Result {
 	switch {
 	case p.total == 0:
 		return tools.Result{Text: name + " is empty."}
+	case p.byte > 0 && p.taken == 0 && p.total == p.offset:
+		return tools.Wrongf("line %d of %s has only %s; byte %d is behind its end.", p.offset, name, count(p.short, "byte"), p.byte)
 	case p.taken == 0:
 		return tools.Wrongf("%s has only %s; offset %d is behind its end.", name, count(p.total, "line"), p.offset)
 	}
@@ -125,7 +150,7 @@ func (p *page) result(name string, info fs.FileInfo) tools.Result {
 		stored = "; stored as " + p.charset.name
 	}
 	switch {
-	case p.whole && last == p.total && p.offset == 1:
+	case p.whole && last == p.total && p.offset == 1 && p.byte == 0:
 		fmt.Fprintf(&p.text, "[the whole file: %s, %s%s]", count(p.total, "line"), count(info.Size(), "byte"), stored)
 	case p.whole && last == p.total:
 		fmt.Fprintf(&p.text, "[lines %d to %d of %d; this is the end%s]", p.offset, last, p.total, stored)

@@ -285,10 +285,10 @@ func (s *searcher) scan(name string, expression *regexp.Regexp, mode string) err
 // excerpt returns a line, of a long one the part around the match.
 func excerpt(line []byte, match int) string {
 	if len(line) <= maxHitBytes {
-		return readable(line, false)
+		return readable(line)
 	}
 	from := max(0, min(match-maxHitBytes/4, len(line)-maxHitBytes))
-	text := readable(line[from:from+maxHitBytes], true)
+	text := readable(whole(line[from : from+maxHitBytes]))
 	if from > 0 {
 		text = "…" + strings.TrimLeft(text, "\uFFFD")
 	}
