@@ -211,5 +211,7 @@ func (c *conversation) answers(ctx context.Context, in *input) bool {
 	}
 	q, ok = s.Waiting(false)
 	text := strings.TrimSpace(m.Text)
-	return ok && text != "" && !q.Shown.IsZero() && c.decide(ctx, in, q, choice(q, text), "")
+	d := choice(q, text)
+	d.Answer += attached(m)
+	return ok && text != "" && !q.Shown.IsZero() && c.decide(ctx, in, q, d, "")
 }
