@@ -337,7 +337,7 @@ func (c *conversation) finish(ctx context.Context, end turnEnd) {
 		c.queue = amended(append(end.unstarted, c.queue...))
 	}
 	for _, in := range after {
-		in.unbegun = len(end.unstarted) > 0
+		in.unbegun = slices.ContainsFunc(end.unstarted, func(before *input) bool { return !before.isCommand() })
 		if in.stopped && end.outcome.Reason != loop.EndStopped { // a turn that was stopped in time has said so itself
 			in.closing = "Stopped."
 		}
