@@ -102,19 +102,33 @@ func (t *turn) answer(ctx context.Context, q *inquiry, answered <-chan struct{})
 	}
 }
 
-// show posts the question. Whether it was posted need not be known: whoever sees it can answer.
+// show posts the question, trying as long as somebody may still answer it in time. Whether it was posted need not be known,
+// because whoever sees it can answer; where it was looked for and not found it is posted twice more at most.
 func (t *turn) show(ctx context.Context, q *inquiry) error {
 	if q.Tool == "" {
 		t.bubble.settle()
 	}
-	message, err := t.c.g.adapters[t.address.Platform].Send(ctx, t.address, platforms.Outgoing{
-		Text: q.Text, Key: q.ID, Class: platforms.PriorityApproval, Buttons: q.buttons,
-	})
-	if err != nil && platforms.ClassOf(err) != platforms.OutcomeUnknown {
-		return err
+	out := platforms.Outgoing{Text: q.Text, Key: q.ID, Class: platforms.PriorityApproval, Buttons: q.buttons}
+	_, looked := t.c.g.adapters[t.address.Platform].(platforms.Finder)
+	deadline := time.Now().Add(q.wait)
+	for n := 1; ; n++ {
+		message, err := t.c.g.post(ctx, t.address, out)
+		switch class := platforms.ClassOf(err); {
+		case err == nil, class == platforms.OutcomeUnknown && (!looked || n > 2):
+			q.MessageID, q.Shown = message, time.Now()
+			return t.writeDown(ctx, q.Asked)
+		case class != platforms.RateLimited && class != platforms.Transient && class != platforms.OutcomeUnknown:
+			return err
+		}
+		next := time.Now().Add(max(platforms.WaitOf(err), backoff(n)))
+		t.c.g.log.Warn("a question was not shown; trying again", "task", t.id, "at", next, "error", err)
+		if next.After(deadline) || !sleepUntil(ctx, next) {
+			return err
+		}
+		if _, decided := t.decision(q.ID); decided { // by a command, which needs no question to be seen
+			return nil
+		}
 	}
-	q.MessageID, q.Shown = message, time.Now()
-	return t.writeDown(ctx, q.Asked)
 }
 
 // decision returns what came of a question.

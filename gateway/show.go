@@ -9,8 +9,8 @@ import (
 
 // This file posts and changes what no outbox row holds: messages that show how a turn goes on, and questions.
 
-// post posts a message that shows progress. If nobody knows whether that worked it is looked for, once, so that it does
-// not say "working" for ever.
+// post posts a message that shows progress, or asks. If nobody knows whether that worked it is looked for, once, so that it
+// does not say "working" for ever. The outcome stays unknown if it was not found.
 func (g *Gateway) post(ctx context.Context, at platforms.Address, out platforms.Outgoing) (messageID string, err error) {
 	adapter, began := g.adapters[at.Platform], time.Now()
 	id, lost := adapter.Send(ctx, at, out)
@@ -24,10 +24,10 @@ func (g *Gateway) post(ctx context.Context, at platforms.Address, out platforms.
 	if !ok || !sleepUntil(ctx, time.Now().Add(lookPause)) {
 		return "", lost
 	}
-	if id, err = finder.Find(ctx, at, out, began); err == nil && id == "" {
-		err = lost
+	if id, err = finder.Find(ctx, at, out, began); err != nil || id == "" {
+		return "", lost
 	}
-	return id, err
+	return id, nil
 }
 
 // replace changes one of our messages and takes its buttons away, as well as it can.
