@@ -93,6 +93,10 @@ func (g *Gateway) readBack(ctx context.Context, h platforms.Historian, at platfo
 
 // acceptLate accepts messages that are not older than the window. Where there are older ones the person is told.
 func (g *Gateway) acceptLate(ctx context.Context, all []*platforms.Message, away time.Duration) bool {
+	window := g.cfg.CatchUp
+	if g.cfg.MaxAge > 0 {
+		window = min(window, g.cfg.MaxAge)
+	}
 	skipped := map[sessions.Key]*platforms.Message{} // the newest one
 	talked := map[sessions.Key]bool{}
 	for _, m := range all {
@@ -109,7 +113,7 @@ func (g *Gateway) acceptLate(ctx context.Context, all []*platforms.Message, away
 			continue
 		}
 		talked[key] = true
-		if time.Since(m.At) > g.cfg.CatchUp {
+		if time.Since(m.At) > window {
 			skipped[key] = m
 			continue
 		}
@@ -121,7 +125,7 @@ func (g *Gateway) acceptLate(ctx context.Context, all []*platforms.Message, away
 	for key, m := range skipped {
 		in := bounded(m)
 		in.Refused = fmt.Sprintf("I was away for %s and did not answer what was written here more than %s ago. Please send again what still matters.",
-			short(away), short(g.cfg.CatchUp))
+			short(away), short(window))
 		if err := g.accept(ctx, key, m.NativeID(), in); err != nil {
 			return false
 		}
