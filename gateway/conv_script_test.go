@@ -36,7 +36,7 @@ const patience = 3 * time.Minute
 //	calls N                  the model has been called so often
 //	logged: TEXT             the gateway's log contains it
 //	shadowed: WORDS          a line of the shadow file contains them all
-//	fault send|edit|draft|find|findthread|poll KIND [DURATION] [xN]   the next such call, or the next N, goes wrong: 429, 500, cut, lose, html,
+//	fault send|edit|delete|draft|find|findthread|poll KIND [DURATION] [xN]   the next such call, or the next N, goes wrong: 429, 500, cut, lose, html,
 //	                         denied, gone, slow (it takes the duration)
 //	migrate group CHAT       Telegram makes another chat of it; the old one is "before"
 //	unfault                  no more of these
@@ -362,6 +362,10 @@ func (r *rig) fault(call, kind string, more []string) error {
 	switch call {
 	case "edit":
 		f.Method = r.world.edit
+	case "delete":
+		f.Method = map[platforms.Name]string{
+			platforms.Telegram: "deleteMessage", platforms.Slack: "chat.delete", platforms.Discord: "DELETE /channels/messages",
+		}[r.world.name]
 	case "draft":
 		f.Method = "sendMessageDraft"
 	case "poll":

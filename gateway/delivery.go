@@ -19,8 +19,10 @@ const (
 	sendAttempts = 1000
 	// closingAttempts is the same for the last edit of a progress message.
 	closingAttempts = 8
-	backoffFirst    = time.Second
-	backoffLongest  = time.Minute
+	// trimAttempts is the same for a message that is deleted before its answer comes.
+	trimAttempts   = 5
+	backoffFirst   = time.Second
+	backoffLongest = time.Minute
 )
 
 // job is a row on its way. It belongs to its lane's goroutine.
@@ -54,8 +56,16 @@ func (o *outbox) deliver(j *job) {
 func (o *outbox) trim(adapter platforms.Adapter, j *job) {
 	deleter, ok := adapter.(platforms.Deleter)
 	for i := len(j.out.Pieces); ok && i < len(j.out.Shown); i++ {
-		if err := deleter.Delete(o.ctx, j.out.To, j.out.Shown[i]); err != nil {
-			o.log.Warn("a message that is not needed any more could not be deleted", "row", j.row.ID, "message", j.out.Shown[i], "error", err)
+		for n := 1; ; n++ {
+			err := deleter.Delete(o.ctx, j.out.To, j.out.Shown[i])
+			if err == nil {
+				break
+			}
+			o.log.Warn("a message that is not needed any more could not be deleted", "row", j.row.ID, "message", j.out.Shown[i], "attempt", n, "error", err)
+			again := slices.Contains([]platforms.Class{platforms.RateLimited, platforms.Transient, platforms.OutcomeUnknown}, platforms.ClassOf(err))
+			if !again || n == trimAttempts || !sleepUntil(o.ctx, time.Now().Add(max(platforms.WaitOf(err), backoff(n)))) {
+				break
+			}
 		}
 	}
 }
