@@ -108,7 +108,7 @@ func (t *turn) show(ctx context.Context, q *inquiry) error {
 	if q.Tool == "" {
 		t.bubble.settle()
 	}
-	out := platforms.Outgoing{Text: q.Text, Key: q.ID, Class: platforms.PriorityApproval, Buttons: q.buttons}
+	out := platforms.Outgoing{Text: q.Text, Key: q.ID, Asks: true, Class: platforms.PriorityApproval, Buttons: q.buttons}
 	_, looked := t.c.g.adapters[t.address.Platform].(platforms.Finder)
 	deadline := time.Now().Add(q.wait)
 	for n := 1; ; n++ {

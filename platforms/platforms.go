@@ -93,6 +93,7 @@ type Outgoing struct {
 	Silent  bool       // do not notify, where the platform knows the difference
 	ReplyTo string     // id of the message to reply to, if the platform shows replies; a vanished one is no error
 	Key     string     // idempotency key: equal for every attempt at the same part; empty = none
+	Asks    bool       // it waits for an answer, so it is of no use where nobody sees it
 	Class   Priority   // how urgent the call is to the Pacer
 }
 

@@ -120,12 +120,17 @@ func place(u platforms.Update) (platforms.Address, bool) {
 	return platforms.Address{}, false
 }
 
-// Send implements platforms.Adapter. In shadow the id of a message is one that no platform gives.
+// Send implements platforms.Adapter. In shadow the id of a message is one that no platform gives. A question is refused
+// once it is written down: it would take the next "yes", which was said to somebody else, for its answer.
 func (a *adapter) Send(ctx context.Context, to platforms.Address, out platforms.Outgoing) (string, error) {
 	if !a.dark(to) {
 		return a.connected.Send(ctx, to, out)
 	}
-	return a.write("send", lineOf(to, out))
+	id, err := a.write("send", lineOf(to, out))
+	if err == nil && out.Asks {
+		return "", &platforms.Error{Class: platforms.Forbidden, Op: "shadow send", Err: errors.New("nobody sees a question in shadow")}
+	}
+	return id, err
 }
 
 // Edit implements platforms.Editor.
