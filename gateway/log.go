@@ -88,14 +88,7 @@ func (l *convLog) check(r sessions.Record) error {
 func (l *convLog) snapshot() *sessions.Session {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := *l.session
-	s.Messages = slices.Clip(s.Messages)
-	if s.Turn != nil {
-		turn := *s.Turn
-		turn.Open = slices.Clone(turn.Open)
-		s.Turn = &turn
-	}
-	return &s
+	return l.session.Snapshot()
 }
 
 // last returns the revision of the last record that is known to be committed.

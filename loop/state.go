@@ -110,8 +110,15 @@ func (t *turn) commitCompaction(ctx context.Context, c sessions.Compaction) erro
 	return t.Journal.Append(context.WithoutCancel(ctx), c)
 }
 
-// commitNotes writes changes of notes that no call of the turn made.
+// commitNotes writes changes of notes that the turn made in passing and not by a call. They are marked as the turn's: other
+// notes can be taken beside it.
 func (t *turn) commitNotes(ctx context.Context, entries ...sessions.Entry) error {
+	for i, e := range entries {
+		if n, ok := e.(sessions.NotesChanged); ok {
+			n.Turn = t.ID
+			entries[i] = n
+		}
+	}
 	return t.Journal.Append(context.WithoutCancel(ctx), entries...)
 }
 

@@ -28,7 +28,7 @@ type TodoChanged struct {
 }
 
 // NotesChanged replaces the notes that are kept about somebody. It comes with the result of the call that changed them,
-// or without a turn if a person did or a history was about to be shortened or left. The notes outlive the session: what keeps them has them as a file, which this
+// or alone: from a turn that was about to shorten its history, or without a turn if a person did it or a history was left. The notes outlive the session: what keeps them has them as a file, which this
 // entry allows to be brought up to date after a crash.
 type NotesChanged struct {
 	Turn    string    `json:"turn,omitempty"`

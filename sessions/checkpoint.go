@@ -43,6 +43,18 @@ func (s *Session) Checkpoint() Checkpoint {
 	}
 }
 
+// Snapshot returns the session as it is now. Later records do not change it, and it costs the same however long the history is.
+func (s *Session) Snapshot() *Session {
+	now := *s
+	now.Messages = slices.Clip(now.Messages)
+	if now.Turn != nil {
+		turn := *now.Turn
+		turn.Open = slices.Clone(turn.Open)
+		now.Turn = &turn
+	}
+	return &now
+}
+
 // restore replaces all that was folded so far by what a checkpoint in a record carries.
 func (s *Session) restore(c Checkpoint, at Revision) {
 	s.ID, s.Started, s.Base = c.Segment, c.Started, at

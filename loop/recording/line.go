@@ -74,6 +74,7 @@ type header struct {
 	Version  int               `json:"version"`
 	Key      sessions.Key      `json:"key"`
 	ID       string            `json:"id"`
+	Chat     string            `json:"chat,omitempty"`    // under which notes about people are kept
 	Program  string            `json:"program,omitempty"` // version
 	At       time.Time         `json:"at"`
 	Resumed  bool              `json:"resumed,omitempty"`
@@ -86,6 +87,7 @@ type header struct {
 // toolSpec is what the loop goes by when it runs a tool.
 type toolSpec struct {
 	Name        string          `json:"name"`
+	Toolset     string          `json:"toolset,omitempty"`
 	Description string          `json:"description,omitempty"`
 	Schema      json.RawMessage `json:"schema,omitempty"`
 	Risk        tools.Risk      `json:"risk,omitempty"`

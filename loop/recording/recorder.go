@@ -42,7 +42,7 @@ func Record(ctx context.Context, out io.Writer, limit int, program string, setup
 		before: map[string]loop.Request{"": baseline(s)},
 	}
 	h := header{
-		Version: version, Key: s.Key, ID: work.ID, Program: program, At: r.began, Resumed: work.Resumed, Within: work.Within, Revision: s.Revision,
+		Version: version, Key: s.Key, ID: work.ID, Chat: work.Scope.Chat, Program: program, At: r.began, Resumed: work.Resumed, Within: work.Within, Revision: s.Revision,
 		Setup: setup,
 	}
 	if work.Tools != nil {
@@ -75,7 +75,7 @@ func specOf(t tools.Tool) toolSpec {
 		schema, _ = json.Marshal(s.Schema) // it was declared to the model as JSON, too
 	}
 	return toolSpec{
-		Name: s.Name, Description: s.Description, Schema: schema, Risk: s.Risk, Parallel: s.Parallel, Ranged: s.Ranged,
+		Name: s.Name, Toolset: s.Toolset, Description: s.Description, Schema: schema, Risk: s.Risk, Parallel: s.Parallel, Ranged: s.Ranged,
 		Timeout: s.Timeout, Untrusted: s.Untrusted, Verifies: s.Verifies, Substitute: s.Substitute, Paths: s.Paths != nil,
 		Session: session,
 	}

@@ -131,7 +131,7 @@ func replay(ctx context.Context, lines []numbered, records []sessions.Record, li
 	}
 	o := runner.Run(ctx, loop.Turn{
 		ID: h.ID, Journal: j, Tools: registry, Resumed: h.Resumed, Within: h.Within, Tape: p, Steer: p.steer,
-		Scope: tools.Scope{Conversation: string(h.Key), Turn: h.ID, Requester: requester, Work: work},
+		Scope: tools.Scope{Conversation: string(h.Key), Turn: h.ID, Requester: requester, Chat: h.Chat, Work: work},
 	})
 	runner.Wait()
 	p.finish(o)
@@ -212,7 +212,7 @@ type silent struct{ spec tools.Spec }
 // silently makes a tool of what a recording says about it.
 func silently(s toolSpec) (tools.Tool, error) {
 	spec := tools.Spec{
-		Name: s.Name, Description: s.Description, Risk: s.Risk, Parallel: s.Parallel, Ranged: s.Ranged,
+		Name: s.Name, Toolset: s.Toolset, Description: s.Description, Risk: s.Risk, Parallel: s.Parallel, Ranged: s.Ranged,
 		Timeout: s.Timeout, Untrusted: s.Untrusted, Verifies: s.Verifies, Substitute: s.Substitute,
 	}
 	if s.Schema != nil {

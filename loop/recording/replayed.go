@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"sync"
 
 	"github.com/talaria-agent/talaria/loop"
 	"github.com/talaria-agent/talaria/sessions"
@@ -14,6 +15,7 @@ import (
 // wrote meanwhile (a progress message's id, a permission) is there when it was.
 type replayed struct {
 	p       *player
+	mu      sync.Mutex // for s
 	s       *sessions.Session
 	own     []written         // what the loop is to write, in order
 	others  []sessions.Record // the rest
@@ -72,8 +74,13 @@ func byLoop(r sessions.Record) bool {
 	return false
 }
 
-// Session implements loop.Journal.
-func (j *replayed) Session() *sessions.Session { return j.s }
+// Session implements loop.Journal. Like the log of a conversation it returns the session as it is now, which later entries
+// do not change.
+func (j *replayed) Session() *sessions.Session {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.s.Snapshot()
+}
 
 // errPast is why an entry is refused that was not written before the process died.
 var errPast = errors.New("the recording ends here")
@@ -102,6 +109,12 @@ func (j *replayed) End(ctx context.Context, _ loop.Outcome, entries ...sessions.
 }
 
 func (j *replayed) write(e sessions.Entry) error {
+	if c, ok := e.(sessions.Compaction); ok && len(j.own) > 0 {
+		if was, ok := j.own[0].entry.(sessions.Compaction); ok { // in these it carries what the log had, and not the loop
+			c.Approvals, c.Notes, c.Settings = was.Approvals, was.Notes, was.Settings
+			e = c
+		}
+	}
 	got := comparable(e)
 	if len(j.own) == 0 {
 		j.p.take("a log entry", clip(got), func(line) bool { return false })
@@ -114,6 +127,8 @@ func (j *replayed) write(e sessions.Entry) error {
 	}
 	j.own = j.own[1:]
 	j.p.same(w.index, "a log entry", comparable(w.entry), got)
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	for len(j.others) > 0 && j.others[0].Revision < w.revision {
 		if r := j.others[0]; r.Revision > j.s.Revision {
 			if err := j.s.Apply(r); err != nil {
