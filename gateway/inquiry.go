@@ -102,19 +102,18 @@ func (t *turn) answer(ctx context.Context, q *inquiry, answered <-chan struct{})
 	}
 }
 
-// show posts the question, trying as long as somebody may still answer it in time. Whether it was posted need not be known,
-// because whoever sees it can answer; where it was looked for and not found it is posted twice more at most.
+// show posts the question, trying as long as somebody may still answer it in time. As long as nobody knows whether it stands
+// there it is posted again, twice at most: one that nobody sees is worse than one that stands twice.
 func (t *turn) show(ctx context.Context, q *inquiry) error {
 	if q.Tool == "" {
 		t.bubble.settle()
 	}
 	out := platforms.Outgoing{Text: q.Text, Key: q.ID, Asks: true, Class: platforms.PriorityApproval, Buttons: q.buttons}
-	_, looked := t.c.g.adapters[t.address.Platform].(platforms.Finder)
 	deadline := time.Now().Add(q.wait)
 	for n := 1; ; n++ {
 		message, err := t.c.g.post(ctx, t.address, out)
 		switch class := platforms.ClassOf(err); {
-		case err == nil, class == platforms.OutcomeUnknown && (!looked || n > 2):
+		case err == nil, class == platforms.OutcomeUnknown && n > 2:
 			q.MessageID, q.Shown = message, time.Now()
 			return t.writeDown(ctx, q.Asked)
 		case class != platforms.RateLimited && class != platforms.Transient && class != platforms.OutcomeUnknown:
@@ -213,19 +212,19 @@ func (c *conversation) asks(id string) bool {
 }
 
 // answers takes a plain word as the answer to the question that waits, and reports whether it is one. What was written before
-// the question stood there is not.
+// the question stood there is not, nor is any word where nobody knows whether it stands there: its buttons answer it then.
 func (c *conversation) answers(ctx context.Context, in *input) bool {
 	s, m := c.log.snapshot(), in.Message
 	if s.Turn == nil || m.Sender.ID != s.Turn.Requester || in.Edited != nil {
 		return false
 	}
 	q, ok := s.Waiting(true)
-	if d, word := permission(m, q); ok && word && !q.Shown.IsZero() {
+	if d, word := permission(m, q); ok && word && q.MessageID != "" {
 		return c.decide(ctx, in, q, d, "")
 	}
 	q, ok = s.Waiting(false)
 	text := strings.TrimSpace(m.Text)
 	d := choice(q, text)
 	d.Answer += attached(m)
-	return ok && text != "" && !q.Shown.IsZero() && c.decide(ctx, in, q, d, "")
+	return ok && text != "" && q.MessageID != "" && c.decide(ctx, in, q, d, "")
 }
