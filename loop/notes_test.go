@@ -17,8 +17,8 @@ var (
 	fact   = regexp.MustCompile(`FACT-[A-Z]+-\d+ is \d+`)
 )
 
-// forgetful writes notes as a model does that loses every tenth line of what it is not told to keep: of the notes so far
-// and of the facts in the transcript. An obedient one brings back what stands between the keep tags, a careless one loses
+// forgetful writes notes as a model does that loses every tenth line of the notes so far, if it is not told to keep it. What it
+// sees in a transcript for the first time it puts down, since nothing else can save that. An obedient one brings back what stands between the keep tags, a careless one loses
 // a tenth of that, too.
 type forgetful struct {
 	*modeltest.Model
