@@ -81,7 +81,10 @@ func (o *outbox) settle(j *job) {
 	state, platform := StateOf(j.row), j.out.To.Platform
 	switch state {
 	case sessions.Queued, sessions.Sending:
-		return
+		if !o.erased(j) {
+			return
+		}
+		state = sessions.Dead
 	case sessions.Sent:
 		o.signed(j.out.sign, platform)
 	case sessions.Dead:
@@ -91,6 +94,15 @@ func (o *outbox) settle(j *job) {
 	}
 	o.observe(RowSettled{Platform: platform, State: state, Waited: j.out.sign.waited()})
 	o.logged(j).Info("delivery ended", "state", state, "as", j.row.Parts[0].MessageID)
+}
+
+// erased tells whether a row has gone with its conversation while it waited.
+func (o *outbox) erased(j *job) bool {
+	if o.ctx.Err() != nil {
+		return false
+	}
+	_, err := o.store.Row(o.ctx, j.row.ID)
+	return errors.Is(err, sessions.ErrState)
 }
 
 // StateOf returns the state of a row as a whole: that of the part that is furthest from being sent.

@@ -142,3 +142,40 @@ func TestSlowBubbleAndTornLog(t *testing.T) {
 		b.check()
 	})
 }
+
+// TestErasedWhileItWaits: an answer whose conversation is erased before the platform takes it is not sent any more, and does
+// not count as on its way for ever.
+func TestErasedWhileItWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		chat := newFakeChat("test")
+		b := newBench(t, memory.New(), chat)
+		b.erased = true
+		b.start()
+		chat.setSpoil(func(call string, _ platforms.Outgoing) error {
+			return &platforms.Error{Class: platforms.RateLimited, Op: "test " + call, Wait: time.Hour}
+		})
+		chat.say("alice", "e1", "m1")
+		time.Sleep(time.Minute)
+		e, err := b.gateway.Eraser(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Delete(t.Context(), "test/a/dm/alice"); err != nil {
+			t.Error(err)
+		}
+		chat.setSpoil(nil)
+		chat.say("alice", "e2", "m2")
+		time.Sleep(2 * time.Hour)
+		chat.want(t, 1, "re: m2.")
+		if n := chat.count("alice", "re: m1."); n != 0 {
+			t.Errorf("what was erased was sent %d times", n)
+		}
+		if err := b.stop(); err != nil {
+			t.Error(err)
+		}
+		if n := b.counts.rows; n != 0 {
+			t.Errorf("by what was counted %d answers are on their way", n)
+		}
+		b.check()
+	})
+}
