@@ -99,6 +99,24 @@ func TestNoFallbackForAFilter(t *testing.T) {
 	}
 }
 
+// TestTooLongForOneModel: what cannot be made short enough for one model is given to the next, and the first is not passed
+// over because of it.
+func TestTooLongForOneModel(t *testing.T) {
+	for name, compressor := range map[string]*loop.Compressor{"no compressor": nil, "nothing to compress": loop.NewCompressor(nil, 8000, 0)} {
+		t.Run(name, func(t *testing.T) {
+			j := newJournal(t, "hello")
+			chain := loop.NewChain(loop.Link{Model: model("a", fails(loop.ModelTooLong, 2)...)}, loop.Link{Model: model("b", modeltest.Text("Hi."))})
+			o := runOn(t, j, chain, &loop.Runner{Compressor: compressor})
+			if o.Reason != loop.EndAnswered || o.Text != "Hi." {
+				t.Errorf("outcome: %+v", o)
+			}
+			if chain.Name() != "a" {
+				t.Errorf("the next turn begins with %s", chain.Name())
+			}
+		})
+	}
+}
+
 // TestChainSticks: a model that was given up is passed over for a while, and tried again after it.
 func TestChainSticks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

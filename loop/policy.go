@@ -17,12 +17,13 @@ type remedy struct {
 // policy is the one table of what a failed model call leads to.
 //
 // Overloaded leads to flatten, too, because some servers answer 500 to a history that holds something they cannot read;
-// and a bad request leads to the next model, because it may be the model's name that is refused.
+// and a bad request leads to the next model, because it may be the model's name that is refused. What stays too long for one
+// model may fit into the window of the next.
 var policy = map[ErrorClass]remedy{
 	ModelRateLimited: {again: true, next: true, rest: time.Minute},
 	ModelOverloaded:  {again: true, next: true, flatten: true, rest: 5 * time.Minute},
 	ModelNetwork:     {again: true, next: true, rest: 5 * time.Minute},
-	ModelTooLong:     {shorten: true},
+	ModelTooLong:     {shorten: true, next: true},
 	ModelBadRequest:  {flatten: true, next: true},
 	ModelAuth:        {reload: true, next: true, rest: time.Hour},
 	ModelQuota:       {next: true, rest: time.Hour},

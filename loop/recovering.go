@@ -117,20 +117,28 @@ func (t *turn) giveUp(reason EndReason, err error) signal {
 func (t *turn) shorten(ctx context.Context) signal {
 	t.compressed = true
 	if t.runner.Compressor == nil {
-		return t.giveUp(EndModelFailed, t.err)
+		return t.notShorter(t.err)
 	}
 	c, err := t.compressor().shorten(ctx, t.Journal.Session(), t.aim())
 	if on := halted(ctx); on != "" {
 		return on
 	}
 	if err != nil {
-		return t.giveUp(EndModelFailed, errors.Join(t.err, err))
+		return t.notShorter(errors.Join(t.err, err))
 	}
 	if err := t.commitCompaction(ctx, c); err != nil {
 		return t.leave(err)
 	}
 	t.emit(Compacted{Before: c.Before, After: c.After})
 	return retry
+}
+
+// notShorter goes on with the next model, whose window may be larger, if there is one.
+func (t *turn) notShorter(err error) signal {
+	if t.fallBack(t.err) {
+		return retry
+	}
+	return t.giveUp(EndModelFailed, err)
 }
 
 // backoff returns how long to wait after the n-th failed try: what the provider asked for, otherwise twice as long each
