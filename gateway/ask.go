@@ -61,8 +61,42 @@ func (g *Gateway) Approve(ctx context.Context, ask tools.Ask) (tools.Decision, e
 		closing: func(d sessions.Decided, err error) string { return verdict(decision(d), err, sign(t.address.Platform)) },
 	}
 	q.buttons = askButtons(q.Asked)
+	if d, ok := t.judged(ctx, ask, &q); ok {
+		return decision(d), t.writeDown(ctx, append([]sessions.Entry{d}, q.beside...)...)
+	}
 	d, err := t.inquire(ctx, q)
 	return decision(d), err
+}
+
+// judged has a model look at a call that was not asked about yet. It can let the call run once if the risk is low, and
+// nothing else: what is not clear, would get more than commands have, or could not be judged is left to the person.
+func (t *turn) judged(ctx context.Context, ask tools.Ask, q *inquiry) (d sessions.Decided, ok bool) {
+	g := t.c.g
+	if _, before := t.log.snapshot().Question(q.ID); g.parts.Judge == nil || before {
+		return d, false
+	}
+	if len(ask.Grants) > 0 {
+		q.Judged = "it would get what only people give"
+		return d, false
+	}
+	o, err := g.parts.Judge.Judge(ctx, ask)
+	if o.Used != (sessions.Spent{}) {
+		q.beside = append(q.beside, sessions.Delegated{Turn: t.id, Used: o.Used})
+	}
+	switch {
+	case err != nil:
+		g.log.Warn("a call could not be judged by a model, so the person is asked", "task", t.id, "tool", ask.Tool, "error", err)
+		q.Judged = "the model gave no clear answer"
+		return d, false
+	case !o.Low:
+		g.log.Info("a model has left a call to the person", "task", t.id, "tool", ask.Tool, "model", o.Model, "reason", o.Reason)
+		q.Judged = o.Model + ": " + o.Reason
+		return d, false
+	}
+	g.log.Info("a model has allowed a call", "task", t.id, "tool", ask.Tool, "model", o.Model, "reason", o.Reason)
+	return sessions.Decided{
+		Turn: t.id, Call: q.Call, Tool: q.Tool, Allowed: true, Extent: string(tools.Once), Note: o.Reason, By: "model:" + o.Model, At: time.Now(),
+	}, true
 }
 
 func decision(d sessions.Decided) tools.Decision {

@@ -63,7 +63,8 @@ func (r *rig) configure(text string) {
 		case "reactions":
 			r.reactions = value == "show"
 		case "approval":
-			r.ask = map[string][]tools.Risk{"ask": {tools.Executes}, "writes": {tools.Writes}}[value]
+			r.ask = map[string][]tools.Risk{"ask": {tools.Executes}, "smart": {tools.Executes}, "writes": {tools.Writes}}[value]
+			r.smart = value == "smart"
 		case "ops":
 			r.ops = value == "yes"
 		case "terminal":

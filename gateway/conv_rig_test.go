@@ -44,6 +44,7 @@ type rig struct {
 	scarce    int          // the window of the scripted one, if that is smaller
 	stuck     bool         // the compressor cannot make anything smaller
 	ask       []tools.Risk // what permission is needed for
+	smart     bool         // the model looks at a call before a person is asked
 	shell     bool         // there is the terminal, without a sandbox
 	shadow    string       // a place in shadow
 	reactions bool         // what is seen includes reactions; whether a message waits can be a matter of chance
@@ -176,10 +177,14 @@ func (r *rig) start() {
 	r.mortal = &mortal{Store: r.store}
 	copies := checkpoint.New(checkpoint.Options{Folder: r.cfg.WorkRoot + "-copies", Keep: 20, Skip: []string{loop.ResultsFolder}, Log: log})
 	runner.Hooks = append(runner.Hooks, copies)
-	g, err := gateway.New(r.cfg, gateway.Parts{
+	parts := gateway.Parts{
 		Store: r.mortal, Adapters: []platforms.Adapter{adapter}, Tools: r.tools, Missing: r.missing, Notes: r.notebook, Log: log, Recorder: r.recordings, Compressor: before, Runner: runner,
 		Observe: r.counts.observe, Checkpoints: copies,
-	})
+	}
+	if r.smart {
+		parts.Judge = loop.NewJudge(loop.NewChain(loop.Link{Model: r.model}), 0)
+	}
+	g, err := gateway.New(r.cfg, parts)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -75,6 +75,7 @@ type Parts struct {
 	Missing    []tools.Missing // what /tools says of tools that the config wants and that are not there
 	Notes      Notebook        // nil = nothing is noted about anybody
 	Recorder   Recorder        // nil = turns are not recorded
+	Judge      Judge           // looks at calls before people are asked; nil = people are always asked
 	// Checkpoints keeps copies of work folders; it must be one of the runner's hooks, too. nil = none are kept.
 	Checkpoints Checkpoints
 	// Eraser says what is removed beside the store and the work folders, which are the gateway's.
@@ -82,6 +83,11 @@ type Parts struct {
 	// Observe is told what happens, for counting. It must not block, and is called from any goroutine; nil = nobody.
 	Observe func(Event)
 	Log     *slog.Logger
+}
+
+// Judge says what a model thinks of a call that a person would be asked about.
+type Judge interface {
+	Judge(ctx context.Context, ask tools.Ask) (loop.Opinion, error)
 }
 
 // Compressor shortens a session's history.

@@ -19,6 +19,7 @@ import (
 // the answer that it may have by then. What is written here only waits.
 type inquiry struct {
 	sessions.Asked
+	beside  []sessions.Entry // what is written down with it
 	buttons [][]platforms.Button
 	wait    time.Duration
 	late    string                                   // the note if nobody answers
@@ -62,7 +63,7 @@ func (t *turn) inquire(ctx context.Context, q inquiry) (sessions.Decided, error)
 	defer t.typing.resume()
 	if before, ok := t.log.snapshot().Question(q.ID); ok {
 		q.MessageID, q.Shown = before.MessageID, before.Shown
-	} else if err := t.writeDown(ctx, q.Asked); err != nil {
+	} else if err := t.writeDown(ctx, append([]sessions.Entry{q.Asked}, q.beside...)...); err != nil {
 		return sessions.Decided{}, err
 	}
 	t.mu.Lock()
@@ -153,9 +154,9 @@ func (t *turn) undecided(ctx context.Context, q *inquiry, why string) (sessions.
 	return d, err
 }
 
-// writeDown writes an entry of a question.
-func (t *turn) writeDown(ctx context.Context, e sessions.Entry) error {
-	return t.log.append(ctx, sessions.Record{Entries: []sessions.Entry{e}})
+// writeDown writes entries of a question.
+func (t *turn) writeDown(ctx context.Context, entries ...sessions.Entry) error {
+	return t.log.append(ctx, sessions.Record{Entries: entries})
 }
 
 // closeLeft takes the buttons off the questions that the turn had left open and has not asked again.

@@ -27,7 +27,7 @@ func (e *execution) ask(ctx context.Context, p prepared) (early finished, over b
 	decision, err := t.Tape.Approve(ctx, t.lane, p.call.ID, func() (tools.Decision, error) {
 		return t.runner.Approver.Approve(ctx, tools.Ask{
 			Scope: scope, Tool: p.call.Name, Preview: preview, Reason: p.judged.Reason, Rule: p.judged.Rule,
-			Always: p.judged.Rule != "" && !p.judged.Fleeting,
+			Always: p.judged.Rule != "" && !p.judged.Fleeting, Grants: p.judged.Grants,
 		})
 	})
 	t.clock.resume()

@@ -16,6 +16,7 @@ type Asked struct {
 	Rule      string    `json:"rule,omitempty"` // names exactly this call; empty = it can be allowed only once
 	Always    bool      `json:"always,omitempty"`
 	Preview   string    `json:"preview,omitempty"` // of the call
+	Judged    string    `json:"judged,omitempty"`  // why a model that was asked first has left it to the person
 	Choices   []string  `json:"choices,omitempty"` // of the model's question
 	Text      string    `json:"text"`              // as it is shown, Markdown
 	MessageID string    `json:"message_id,omitempty"`

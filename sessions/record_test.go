@@ -20,7 +20,7 @@ func everyEntry() []Entry {
 	usage := Usage{Input: 7, Output: 5, Cached: 3}
 	prompt := PromptBuilt{System: "be <kind>\n", Tools: []byte(`[ {"name": "<x>"} ]`)}
 	asked := Asked{
-		Turn: "t1", Call: "c1", ID: "t1.x", Tool: "terminal", Rule: "r", Always: true, Preview: "ls <x>", Choices: []string{"a"}, Text: "May I?",
+		Turn: "t1", Call: "c1", ID: "t1.x", Tool: "terminal", Rule: "r", Always: true, Preview: "ls <x>", Judged: "m: x", Choices: []string{"a"}, Text: "May I?",
 		MessageID: "m2", Shown: at, At: at,
 	}
 	decided := Decided{

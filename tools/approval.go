@@ -19,10 +19,11 @@ type Approver interface {
 type Ask struct {
 	Scope   Scope
 	Tool    string
-	Preview string // exactly what would be done
-	Reason  string // why it needs permission, a few short sentences
-	Rule    string // names exactly this call, see Judgement; empty = it can be allowed only once
-	Always  bool   // it may be allowed for good
+	Preview string  // exactly what would be done
+	Reason  string  // why it needs permission, a few short sentences
+	Rule    string  // names exactly this call, see Judgement; empty = it can be allowed only once
+	Always  bool    // it may be allowed for good
+	Grants  []Grant // what a permission includes
 }
 
 // Extent is how far a permission reaches.

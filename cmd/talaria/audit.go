@@ -79,7 +79,7 @@ func (i instance) auditLog(ctx context.Context, in auditRequest, out io.Writer) 
 		if !in.wants(l) {
 			continue
 		}
-		l.Preview, l.Note = redact.text(l.Preview), redact.text(l.Note)
+		l.Preview, l.Note, l.Judged = redact.text(l.Preview), redact.text(l.Note), redact.text(l.Judged)
 		if err := lines.Encode(l); err != nil {
 			return err
 		}

@@ -82,7 +82,7 @@ func describeAuxiliary(a AuxiliaryConfig, stdout io.Writer) {
 	for _, task := range []struct {
 		name string
 		own  []EndpointConfig
-	}{{"summaries", a.Compression}, {"vision", a.Vision}, {"web", a.Web}} {
+	}{{"summaries", a.Compression}, {"vision", a.Vision}, {"web", a.Web}, {"approval", a.Approval}} {
 		if len(task.own) == 0 {
 			continue
 		}

@@ -156,7 +156,7 @@ func validate(cfg *Config) []string {
 	c.between("delegation.max_iterations", cfg.Delegation.MaxIterations, 1, 10_000)
 	c.between("recording.max_mb", cfg.Recording.MaxMB, 0, 100_000)
 	c.between("delegation.max_parallel", cfg.Delegation.MaxParallel, 1, 100)
-	c.oneOf("tools.approval", cfg.Tools.Approval, "ask", "off")
+	c.oneOf("tools.approval", cfg.Tools.Approval, "ask", "smart", "off")
 	c.oneOf("tools.sandbox", cfg.Tools.Sandbox, terminal.Auto, terminal.Bubblewrap, terminal.Landlock, terminal.Off)
 	validateWorkspace(c, cfg)
 	validateWeb(c, &cfg.Web)

@@ -41,6 +41,7 @@ type AuxiliaryConfig struct {
 	Compression []EndpointConfig `toml:"compression"`
 	Vision      []EndpointConfig `toml:"vision"`
 	Web         []EndpointConfig `toml:"web"`
+	Approval    []EndpointConfig `toml:"approval"`
 }
 
 // ProfileConfig adds to what is known about models, or corrects it.
@@ -83,6 +84,7 @@ func (c *Config) endpoints() map[string]*EndpointConfig {
 	for key, list := range map[string][]EndpointConfig{
 		"fallbacks": c.Fallbacks, "auxiliary.compression": c.Auxiliary.Compression,
 		"auxiliary.vision": c.Auxiliary.Vision, "auxiliary.web": c.Auxiliary.Web,
+		"auxiliary.approval": c.Auxiliary.Approval,
 	} {
 		for i := range list {
 			all[fmt.Sprintf("%s[%d]", key, i)] = &list[i]
@@ -148,6 +150,7 @@ type models struct {
 	compression *loop.Chain
 	vision      tools.Describer // looks at pictures
 	web         tools.Describer // reads pages that are too long
+	approval    *loop.Judge     // looks at calls before people are asked
 }
 
 // wireModels makes the chains. What has models of its own falls back on the main model last. observe is told of every
@@ -177,6 +180,7 @@ func wireModels(cfg *Config, observe func(loop.Called)) (models, error) {
 		compression: chain("auxiliary.compression", cfg.Auxiliary.Compression),
 		vision:      loop.NewDescriber(chain("auxiliary.vision", cfg.Auxiliary.Vision), 0),
 		web:         loop.NewDescriber(chain("auxiliary.web", cfg.Auxiliary.Web), 0),
+		approval:    loop.NewJudge(chain("auxiliary.approval", cfg.Auxiliary.Approval), 0),
 	}
 	return m, err
 }

@@ -103,6 +103,9 @@ func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter,
 		Store: store, Adapters: adapters, Tools: registry, Missing: missing, Compressor: compressor, Log: log, Eraser: wireEraser(&cfg, notes),
 		Runner: &loop.Runner{Model: models.main, Limits: limits, Policy: wirePolicy(cfg.Tools), Hooks: wireHooks(cfg.Hooks), Compressor: compressor, Log: log},
 	}
+	if cfg.Tools.Approval == "smart" {
+		parts.Judge = models.approval
+	}
 	if slices.Contains(cfg.Tools.Toolsets, "memory") {
 		parts.Notes = notes
 	}

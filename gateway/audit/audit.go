@@ -40,6 +40,7 @@ type Line struct {
 	Extent       string       `json:"extent,omitempty"` // of a permission
 	By           string       `json:"by,omitempty"`     // who decided, empty = nobody
 	Note         string       `json:"note,omitempty"`
+	Judged       string       `json:"judged,omitempty"`  // why a model has left it to a person
 	Outcome      string       `json:"outcome,omitempty"` // of a call; empty = there is none yet
 }
 
@@ -70,6 +71,10 @@ func (r *Reader) Read(rec sessions.Record) (lines []Line) {
 				l.What, l.Person, l.Task, l.Call, l.Tool = Call, r.name(r.person), e.Turn, c.ID, c.Name
 				l.Arguments, l.Preview = hex.EncodeToString(sum[:]), clip(c.Arguments)
 				r.open = append(r.open, l)
+			}
+		case sessions.Asked:
+			if i := r.find(e.Call); i >= 0 {
+				r.open[i].Judged = e.Judged
 			}
 		case sessions.Decided:
 			if i := r.find(e.Call); i >= 0 {

@@ -64,7 +64,9 @@ func newReplayed(p *player, s *sessions.Session, records []sessions.Record) *rep
 func byLoop(r sessions.Record) bool {
 	for _, e := range r.Entries {
 		switch e := e.(type) {
-		case sessions.BubbleShown, sessions.StreamShown, sessions.Approved, sessions.Revoked, sessions.Titled, sessions.Asked, sessions.Decided:
+		case sessions.BubbleShown, sessions.StreamShown, sessions.Approved, sessions.Revoked, sessions.Titled:
+		case sessions.Asked, sessions.Decided: // with what comes with them
+			return false
 		case sessions.NotesChanged:
 			return e.Turn != ""
 		default:
