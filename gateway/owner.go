@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -104,10 +105,11 @@ func (c *conversation) cmdSetHome(ctx context.Context, in *input) {
 		c.torn = true // and the command is handled again
 		return
 	}
+	set := sessions.SettingChanged{Name: "home", Value: cmp.Or(wish, "here"), By: o.Sender.ID, At: time.Now()} // for the audit log
 	if wish == "off" {
-		c.reply(ctx, in, fmt.Sprintf("On %s I tell nobody any more what needs care.", name))
+		c.reply(ctx, in, fmt.Sprintf("On %s I tell nobody any more what needs care.", name), set)
 		return
 	}
 	c.reply(ctx, in, fmt.Sprintf("On %s I tell you here from now on what needs care: a platform that stopped or makes me wait for long, "+
-		"work that I gave up because it crashed me, a disk that was full.", name))
+		"work that I gave up because it crashed me, a disk that was full.", name), set)
 }
