@@ -132,7 +132,7 @@ func (o *outbox) step(adapter platforms.Adapter, j *job, i int) bool {
 	case p.State == sessions.Sending && j.lost:
 		return o.resolve(adapter, j, i)
 	case p.State == sessions.Queued:
-		if !sleepUntil(o.ctx, p.NotBefore) {
+		if !o.rest(j, p.NotBefore) {
 			return false
 		}
 		p.State = sessions.Sending

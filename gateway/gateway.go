@@ -192,7 +192,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 	waitAtMost(&g.bubbles, g.cfg.Grace) // so that none goes on saying that it works
 	stopDelivery()
 	ended, done := context.WithTimeout(context.WithoutCancel(ctx), g.cfg.Grace)
-	g.outbox.flush(ended)
+	g.outbox.ended(ended)
 	done()
 	g.bubbles.Wait()
 	g.side.Wait()

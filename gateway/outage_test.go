@@ -179,3 +179,32 @@ func TestErasedWhileItWaits(t *testing.T) {
 		b.check()
 	})
 }
+
+// TestStopWhileFrozen: a chat in which the platform lets nobody write for hours does not hold up the end of the program.
+func TestStopWhileFrozen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		chat := newFakeChat("test")
+		b := newBench(t, memory.New(), chat)
+		b.start()
+		chat.setSpoil(func(call string, _ platforms.Outgoing) error {
+			return &platforms.Error{Class: platforms.RateLimited, Op: "test " + call, Wait: time.Hour}
+		})
+		chat.say("alice", "e1", "m1")
+		time.Sleep(time.Minute)
+		began := time.Now()
+		if err := b.stop(); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began); took != 0 {
+			t.Errorf("it took %s", took)
+		}
+		chat.setSpoil(nil)
+		b.start()
+		time.Sleep(2 * time.Hour)
+		chat.want(t, 1, "re: m1.")
+		if err := b.stop(); err != nil {
+			t.Error(err)
+		}
+		b.check()
+	})
+}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,7 +32,7 @@ type outbox struct {
 
 	ctx   context.Context // ends when delivery must stop at once
 	mu    sync.Mutex
-	idle  *sync.Cond // no lane is left
+	idle  *sync.Cond // a lane has ended, or rests
 	lanes map[string]*lane
 	owed  map[string]chan struct{} // by the id of a message: closed once its last edit, which a row holds, is out
 }
@@ -39,6 +41,7 @@ type lane struct {
 	jobs     []*job
 	reserved int // prepared commits that have not come back yet
 	running  bool
+	rests    time.Time // it waits until then before its next attempt
 }
 
 func newOutbox(ctx context.Context, store sessions.Store, adapters map[platforms.Name]platforms.Adapter, log *slog.Logger) *outbox {
@@ -203,8 +206,19 @@ func (o *outbox) run(name string, l *lane) {
 	}
 }
 
-// flush waits until every lane is empty or the context ends.
+// flush waits until the context ends, or every lane is empty or has to wait for longer than that.
 func (o *outbox) flush(ctx context.Context) {
+	deadline, _ := ctx.Deadline()
+	o.wait(ctx, func(l *lane) bool { return l.rests.Before(deadline) })
+}
+
+// ended waits until no lane runs any more or the context ends.
+func (o *outbox) ended(ctx context.Context) {
+	o.wait(ctx, func(*lane) bool { return true })
+}
+
+// wait waits until no lane is left for which that is to be waited for, or the context ends.
+func (o *outbox) wait(ctx context.Context, counts func(*lane) bool) {
 	stop := context.AfterFunc(ctx, func() {
 		o.mu.Lock()
 		defer o.mu.Unlock()
@@ -213,9 +227,27 @@ func (o *outbox) flush(ctx context.Context) {
 	defer stop()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for len(o.lanes) > 0 && ctx.Err() == nil {
+	for ctx.Err() == nil {
+		if left := slices.Collect(maps.Values(o.lanes)); !slices.ContainsFunc(left, counts) {
+			return
+		}
 		o.idle.Wait()
 	}
+}
+
+// rest keeps a job's lane waiting until a time. It reports false if delivery ends first.
+func (o *outbox) rest(j *job, until time.Time) bool {
+	note := func(until time.Time) {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.lanes[j.row.Lane].rests = until
+		o.idle.Broadcast()
+	}
+	if time.Now().Before(until) {
+		note(until)
+		defer note(time.Time{})
+	}
+	return sleepUntil(o.ctx, until)
 }
 
 // recover returns what an earlier process left, for takeOver: what was queued goes on, what was being sent is looked
