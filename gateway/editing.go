@@ -20,10 +20,16 @@ type edited struct {
 	id string
 }
 
-// edit edits a message when nobody else does, or returns why the context ended before.
+// edit edits a message when nobody else does, or returns why the context ended before. An edit that is not wanted any more
+// (see platforms.Droppable) is not begun: what was to come after it may be there already.
 func (e *editing) edit(ctx context.Context, editor platforms.Editor, at platforms.Address, id string, out platforms.Outgoing) error {
 	m, done := edited{at, id}, make(chan struct{})
 	for {
+		select {
+		case <-platforms.Dropped(ctx):
+			return platforms.ErrDropped
+		default:
+		}
 		e.mu.Lock()
 		before := e.edits[m]
 		if before == nil {
@@ -32,6 +38,7 @@ func (e *editing) edit(ctx context.Context, editor platforms.Editor, at platform
 		e.mu.Unlock()
 		select {
 		case <-before:
+		case <-platforms.Dropped(ctx):
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

@@ -81,8 +81,8 @@ func NewPacer(limitOf func(class string) Limit) *Pacer {
 // droppedKey is the context key of Droppable.
 type droppedKey struct{}
 
-// errDropped is why a call did not get its permit.
-var errDropped = errors.New("not wanted any more before it could begin")
+// ErrDropped is why a call was not made: see Droppable.
+var ErrDropped = errors.New("not wanted any more before it could begin")
 
 // Droppable is for calls that are worthless once over is closed, such as the edit of a text that is about to change for
 // good: one that still waits for its permit fails then, with nothing done; one that is under way goes on.
@@ -90,12 +90,18 @@ func Droppable(ctx context.Context, over <-chan struct{}) context.Context {
 	return context.WithValue(ctx, droppedKey{}, over)
 }
 
+// Dropped returns the channel that is closed once calls with this context are worthless, nil if they never are.
+func Dropped(ctx context.Context) <-chan struct{} {
+	over, _ := ctx.Value(droppedKey{}).(<-chan struct{})
+	return over
+}
+
 // Take blocks until the permit is given, the context ends, or the call is dropped (see Droppable).
 func (p *Pacer) Take(ctx context.Context, permit Permit) error {
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
 	}
-	over, _ := ctx.Value(droppedKey{}).(<-chan struct{})
+	over := Dropped(ctx)
 	p.mu.Lock()
 	w := &waiter{permit: permit, arrival: p.arrival, ready: make(chan struct{})}
 	p.arrival++
@@ -114,7 +120,7 @@ func (p *Pacer) Take(ctx context.Context, permit Permit) error {
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	case <-over:
-		err = errDropped
+		err = ErrDropped
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

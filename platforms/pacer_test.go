@@ -163,7 +163,7 @@ func TestPacerDropped(t *testing.T) {
 		go func() { result <- p.Take(ctx, Permit{Classes: []string{"chat"}}) }()
 		synctest.Wait()
 		close(over)
-		if err := <-result; !errors.Is(err, errDropped) {
+		if err := <-result; !errors.Is(err, ErrDropped) {
 			t.Errorf("a dropped call returns %v", err)
 		}
 		if n := p.waiting.Len(); n != 0 {

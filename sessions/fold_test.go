@@ -196,7 +196,7 @@ func (w *writer) reset() {
 func (w *writer) compact() {
 	w.commit()
 	s := fold(w.t, w.records)
-	if len(w.records) == 0 {
+	if s.ID == "" { // there is nothing yet that could be shortened
 		return
 	}
 	c := Compaction{Checkpoint: s.Checkpoint(), Before: 2, After: 1, At: noon}
