@@ -22,11 +22,12 @@ import (
 	"github.com/talaria-agent/talaria/sessions/bolt"
 )
 
-// TestChaos lets people talk to a gateway for ten minutes of virtual time in which everything goes wrong that a
+// TestChaos lets people talk to a gateway for some minutes of virtual time (TALARIA_MINUTES) in which everything goes wrong that a
 // platform can do wrong: it limits, fails, cuts connections, loses answers, is slow, says things twice and in the wrong
 // order, goes deaf. The store is slow, and the process dies now and then. Afterwards every message must have been
 // answered once, be offered, or have given way to a newer one, where that is the mode. TALARIA_SEED is where chance begins, TALARIA_RUNS how many seeds from there on are tried.
 func TestChaos(t *testing.T) {
+	length := time.Duration(number("TALARIA_MINUTES", 3)) * time.Minute
 	first, runs := number("TALARIA_SEED", 1), number("TALARIA_RUNS", 1)
 	for _, p := range []platforms.Name{platforms.Telegram, platforms.Slack, platforms.Discord} {
 		for seed := first; seed < first+runs; seed++ {
@@ -36,7 +37,7 @@ func TestChaos(t *testing.T) {
 						time.Sleep(16 * 366 * 24 * time.Hour) // a bubble's clock begins in 2000, Discord's ids in 2015
 					}
 					c := newChaos(t, p, seed)
-					c.run(10 * time.Minute)
+					c.run(length)
 				})
 			})
 		}

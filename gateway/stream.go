@@ -31,7 +31,7 @@ type stream struct {
 	editor  platforms.Editor // nil = no edits
 	replyTo string           // what the answer replies to
 
-	calls sync.Mutex // held while messages are posted and edited
+	calls chan struct{} // holds one while messages are posted and edited: that takes its time, so it is no mutex
 
 	mu      sync.Mutex
 	text    strings.Builder // what the model has written of the reply that it is writing
@@ -53,7 +53,7 @@ type grown struct{ id, text string }
 
 // newStream returns the stream of a turn, nil if its answer is not to be shown before it is complete.
 func newStream(t *turn, shown []string) *stream {
-	s := &stream{t: t, ring: make(chan struct{}, 1), over: make(chan struct{}), done: make(chan struct{})}
+	s := &stream{t: t, calls: make(chan struct{}, 1), ring: make(chan struct{}, 1), over: make(chan struct{}), done: make(chan struct{})}
 	if t.delivery.Stream == StreamNative && len(shown) == 0 {
 		s.drafts = t.c.g.streamer(t.address)
 	}
@@ -146,8 +146,8 @@ func (s *stream) give() (message, text string, rest sessions.Entry) {
 	if s == nil {
 		return "", "", nil
 	}
-	s.calls.Lock()
-	defer s.calls.Unlock()
+	s.calls <- struct{}{}
+	defer func() { <-s.calls }()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	text = s.text.String()
@@ -226,8 +226,8 @@ func (s *stream) pause(ctx context.Context, d time.Duration) bool {
 // show brings the messages up to what the model has written: one after the other, so that what no longer fits into one
 // goes on in the next.
 func (s *stream) show(ctx context.Context) error {
-	s.calls.Lock()
-	defer s.calls.Unlock()
+	s.calls <- struct{}{}
+	defer func() { <-s.calls }()
 	s.mu.Lock()
 	text := s.text.String()
 	s.mu.Unlock()

@@ -19,8 +19,10 @@ import (
 const (
 	deafAfter  = 75 * time.Second // without frame or ping; Slack pings more often than every 30 s
 	checkEvery = 15 * time.Second
-	repeatsFor = time.Minute // how long Slack surely sends again what it could not deliver (docs.slack.dev/apis/events-api)
-	mostFrame  = 32 << 20    // bytes of one envelope
+	// A longer silence may have cost an event: Slack sends again what it could not deliver, but only at once, after one
+	// minute and after five (docs.slack.dev/apis/events-api), and each of these may fall into the next silence.
+	mostSilence = 5 * time.Second
+	mostFrame   = 32 << 20 // bytes of one envelope
 )
 
 var (
@@ -160,7 +162,7 @@ func (c *connection) handle(ctx context.Context, e socketmode.Event) error {
 	switch e.Type {
 	case socketmode.EventTypeHello:
 		c.hello = time.Now()
-		if c.hello.Sub(c.heard) > repeatsFor {
+		if c.hello.Sub(c.heard) > mostSilence {
 			c.adapter.fresh.Add(1)
 		}
 		c.adapter.link.Connected(fmt.Sprintf("@%s in %s", c.decoder.text.name, c.decoder.team))
