@@ -71,7 +71,7 @@ func TestEraseWhileRunning(t *testing.T) {
 			t.Errorf("m1 was answered %d times, m3 %d times", n, m)
 		}
 		for r, err := range b.store.History(t.Context(), "test/a/dm/alice", 0) {
-			if data, _ := r.Encode(); err != nil || strings.Contains(string(data), "m1") {
+			if data, _ := r.Encode(); err != nil || strings.Contains(string(data), "m1 tool") {
 				t.Errorf("it stands in the log again: %s, %v", data, err)
 			}
 		}
@@ -330,11 +330,11 @@ func TestRetention(t *testing.T) {
 			}
 			return all.String()
 		}
-		if a, b := said("test/a/dm/alice"), said("test/a/dm/bob"); !strings.Contains(a, "m1") || !strings.Contains(b, "m2") {
+		if a, b := said("test/a/dm/alice"), said("test/a/dm/bob"); !strings.Contains(a, "re: m1.") || !strings.Contains(b, "re: m2.") {
 			t.Error("something went too early")
 		}
 		time.Sleep(3 * 24 * time.Hour)
-		if a, b := said("test/a/dm/alice"), said("test/a/dm/bob"); a != "" || strings.Contains(b, "m2") || !strings.Contains(b, "m4") {
+		if a, b := said("test/a/dm/alice"), said("test/a/dm/bob"); a != "" || strings.Contains(b, "re: m2.") || !strings.Contains(b, "re: m4.") {
 			t.Errorf("after 32 days: alice %q, bob %q", a, b)
 		}
 		for name, stays := range map[string]bool{"old.txt": false, "named.txt": true, "new.txt": true} {
