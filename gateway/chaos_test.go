@@ -27,6 +27,9 @@ import (
 // order, goes deaf. The store is slow, and the process dies now and then. Afterwards every message must have been
 // answered once, be offered, or have given way to a newer one, where that is the mode. TALARIA_SEED is where chance begins, TALARIA_RUNS how many seeds from there on are tried.
 func TestChaos(t *testing.T) {
+	if testing.Short() {
+		t.Skip("too long for a short run")
+	}
 	length := time.Duration(number("TALARIA_MINUTES", 3)) * time.Minute
 	first, runs := number("TALARIA_SEED", 1), number("TALARIA_RUNS", 1)
 	for _, p := range []platforms.Name{platforms.Telegram, platforms.Slack, platforms.Discord} {

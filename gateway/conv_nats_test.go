@@ -58,6 +58,9 @@ func openNATS(t *testing.T) sessions.Store {
 // TestConversationsOverNATS plays some of the scripts over a stream: the contract that the gateway relies on is no
 // property of a local file.
 func TestConversationsOverNATS(t *testing.T) {
+	if testing.Short() {
+		t.Skip("too long for a short run")
+	}
 	for _, name := range []string{"hello", "interrupt", "restart", "stop_command", "in_doubt", "edit_waiting_restart", "group_migrates"} {
 		t.Run(name, func(t *testing.T) {
 			play(t, "testdata/conv/"+name+".txtar", platforms.Telegram, openNATS)

@@ -49,6 +49,9 @@ func TestConversations(t *testing.T) {
 						if *update && store == "bolt" {
 							t.Skip("the scripts are written by the runs with the in-memory store")
 						}
+						if testing.Short() && store != "memory" {
+							t.Skip("one store is enough for a short run")
+						}
 						play(t, file, p, open)
 					})
 				}

@@ -17,6 +17,9 @@ import (
 // the platform limits now and then. At its end nothing may be left of it in memory, the ids of the updates are still
 // known, and a message is answered as at its beginning. On Telegram a quiet week follows, after which they are not.
 func TestDay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("too long for a short run")
+	}
 	for _, p := range []platforms.Name{platforms.Telegram, platforms.Slack, platforms.Discord} {
 		t.Run(string(p), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

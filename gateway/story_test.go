@@ -41,7 +41,8 @@ something
 			}
 		}
 		story = slices.DeleteFunc(story, func(s string) bool { return s == "transition" })
-		want := "accepted, queued, taken up, turn started, model called, call ended, model called, turn ended, delivery ended"
+		slices.Sort(story[max(0, len(story)-2):]) // the lane delivers while the turn says that it has ended
+		want := "accepted, queued, taken up, turn started, model called, call ended, model called, delivery ended, turn ended"
 		if got := strings.Join(story, ", "); got != want {
 			t.Errorf("the story is\n%s\nwant\n%s", got, want)
 		}

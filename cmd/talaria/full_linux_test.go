@@ -50,6 +50,9 @@ const noRoomNotice = "my disk is full"
 // TestDiskFull fills the disk under the running program: who writes then is told, what was accepted is answered, and with
 // the room everything comes back by itself, also if the program was started while there was none. A start that cannot be written down says why.
 func TestDiskFull(t *testing.T) {
+	if testing.Short() {
+		t.Skip("too long for a short run")
+	}
 	t.Parallel()
 	const people = 60
 	disk := mount(t, "24m")

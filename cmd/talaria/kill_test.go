@@ -31,6 +31,9 @@ const killsByDefault = 24
 // TestKill kills the program with SIGKILL in every state, starts it again on the same data, and looks what the people
 // see at the end: nothing is lost and nothing comes twice.
 func TestKill(t *testing.T) {
+	if testing.Short() {
+		t.Skip("too long for a short run")
+	}
 	t.Parallel()
 	kills := killsByDefault
 	if n, err := strconv.Atoi(os.Getenv("TALARIA_KILLS")); err == nil {

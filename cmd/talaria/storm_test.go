@@ -29,6 +29,9 @@ const (
 // conversations at once, and holds it to account in the end: every message has one outcome that its author sees, and
 // nothing stands twice.
 func TestStorm(t *testing.T) {
+	if testing.Short() {
+		t.Skip("too long for a short run")
+	}
 	t.Parallel()
 	kills := number("TALARIA_KILLS", stormKills)
 	s := newStorm(t)
