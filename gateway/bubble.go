@@ -81,16 +81,6 @@ func (b *bubble) settle() {
 	}
 }
 
-// waitAtMostFor waits for a channel, not longer than given.
-func waitAtMostFor(c <-chan struct{}, atMost time.Duration) {
-	timer := time.NewTimer(atMost)
-	defer timer.Stop()
-	select {
-	case <-c:
-	case <-timer.C:
-	}
-}
-
 // observe takes an event of the loop. It never blocks.
 func (b *bubble) observe(e loop.Event) {
 	b.mu.Lock()
@@ -256,30 +246,34 @@ func (b *bubble) take(ctx context.Context, id string) {
 	}
 }
 
-// recall looks for the message of a turn that an earlier process may have posted without being able to record it, where
-// the platform can be asked. It may not be connected yet.
+// recall looks for the progress message that an earlier process may have posted without being able to record it.
 func (b *bubble) recall(ctx context.Context) {
-	t := b.t
+	out := b.outgoing(b.text(), true)
+	out.Key = b.t.id
+	if id := b.t.recall(ctx, out); id != "" {
+		b.take(ctx, id)
+	}
+}
+
+// recall looks for a message of the turn that an earlier process may have posted, where the platform can be asked. It may
+// not be connected yet. The id is empty if there is none, or nobody can tell.
+func (t *turn) recall(ctx context.Context, out platforms.Outgoing) (id string) {
 	finder, ok := t.c.g.adapters[t.address.Platform].(platforms.Finder)
 	for n := 1; ok && n <= recallTimes; n++ {
-		out := b.outgoing(b.text(), true)
-		out.Key = t.id
 		id, err := finder.Find(ctx, t.address, out, t.started)
 		switch platforms.ClassOf(err) {
 		case "":
-			if id != "" {
-				b.take(ctx, id)
-			}
-			return
+			return id
 		case platforms.Transient, platforms.RateLimited:
 			if !sleepUntil(ctx, time.Now().Add(max(platforms.WaitOf(err), backoff(n)))) {
-				return
+				return ""
 			}
 		default:
-			t.c.g.log.Debug("nobody can tell whether there is a progress message already", "task", t.id, "error", err)
-			return
+			t.c.g.log.Debug("nobody can tell whether a message of the turn stands there already", "task", t.id, "error", err)
+			return ""
 		}
 	}
+	return ""
 }
 
 // calling waits for the first tool call. It reports false if there is none.

@@ -44,8 +44,11 @@ func (b Busy) meaning() string {
 const busySetting = "busy"
 
 // busy returns the mode of the conversation: what people have set, else what the config says.
-func (c *conversation) busy(at platforms.Address) Busy {
-	if set := Busy(c.log.snapshot().Setting(busySetting)); set.meaning() != "" {
+func (c *conversation) busy(at platforms.Address) Busy { return c.busyAt(at, time.Time{}) }
+
+// busyAt is busy at a time: what came before somebody set another mode goes on in the one of then, also after a restart.
+func (c *conversation) busyAt(at platforms.Address, when time.Time) Busy {
+	if set := Busy(c.log.snapshot().SettingAt(busySetting, when)); set.meaning() != "" {
 		return set
 	}
 	return c.g.cfg.busy(c.g.moves.first(at))
@@ -75,7 +78,9 @@ func (c *conversation) cmdBusy(ctx context.Context, in *input) {
 			mode, wish = c.g.cfg.busy(c.g.moves.first(o.Address)), ""
 		}
 		c.reply(ctx, in, fmt.Sprintf("From now on, while I work here: %s.", mode.meaning()),
-			sessions.SettingChanged{Name: busySetting, Value: wish, By: o.Sender.ID, At: time.Now()})
+			sessions.SettingChanged{
+				Name: busySetting, Value: wish, Was: c.log.snapshot().Setting(busySetting), By: o.Sender.ID, At: in.sign.accepted,
+			})
 	default:
 		c.reply(ctx, in, fmt.Sprintf("I do not know that mode.\n\n%s", busyHelp(sign(o.Address.Platform))))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/talaria-agent/talaria/platforms"
@@ -36,13 +37,17 @@ func (g *Gateway) listenTo(ctx context.Context, name platforms.Name, h platforms
 		}
 	}
 	defer note(0)
-	for seen := 0; g.places.pause(ctx, name); {
-		if n := h.Connections(); n != seen {
-			seen = n
+	var again time.Time // when what could not be accepted is read once more
+	for seen, failed := 0, 0; g.places.pause(ctx, name); {
+		if n := h.Connections(); n != seen && !time.Now().Before(again) {
 			since := g.places.begin(name)
 			note(noteEvery)
 			if since.IsZero() || g.catchUp(ctx, name, h, since) {
+				seen, failed = n, 0
 				g.places.done(name)
+			} else {
+				failed++
+				again = time.Now().Add(backoff(failed))
 			}
 		}
 		note(noteEvery)
@@ -57,6 +62,8 @@ func (g *Gateway) catchUp(ctx context.Context, name platforms.Name, h platforms.
 	g.log.Info("reading what was written while the platform was not heard", "platform", name, "since", since)
 	chats, threads := g.places.live(name)
 	var all []*platforms.Message
+	var unread []platforms.Address
+	var reason error
 	for queue := slices.Concat(chats, threads); len(queue) > 0; queue = queue[1:] {
 		found, err := g.readBack(ctx, h, g.moves.now(queue[0]), from)
 		if ctx.Err() != nil {
@@ -64,6 +71,7 @@ func (g *Gateway) catchUp(ctx context.Context, name platforms.Name, h platforms.
 		}
 		if err != nil {
 			g.log.Warn("what was written at a place could not be read", "at", queue[0], "error", err)
+			unread, reason = append(unread, queue[0]), err
 		}
 		for _, m := range found {
 			if at := m.Address; m.Mentioned && at != queue[0] && !slices.Contains(threads, at) { // it opened a thread
@@ -72,6 +80,8 @@ func (g *Gateway) catchUp(ctx context.Context, name platforms.Name, h platforms.
 		}
 		all = append(all, found...)
 	}
+	slices.SortFunc(unread, func(a, b platforms.Address) int { return strings.Compare(a.String(), b.String()) })
+	g.unread(unread, away, reason)
 	slices.SortStableFunc(all, func(a, b *platforms.Message) int { return a.At.Compare(b.At) })
 	return g.acceptLate(ctx, all, away)
 }

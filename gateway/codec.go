@@ -118,6 +118,8 @@ type output struct {
 	Edited  *platforms.MessageEdited `json:"edited,omitempty"`  // the changed message that a button offers to answer
 	Notice  bool                     `json:"notice,omitempty"`  // says that another row is in doubt; never itself offered again
 	Owner   bool                     `json:"owner,omitempty"`   // tells the owner; nothing that befalls it is told him again
+	About   platforms.Address        `json:"about,omitzero"`    // where the trouble is that the owner is told of
+	Refused []platforms.Address      `json:"refused,omitempty"` // homes that did not take what the owner is told
 	Message sessions.ItemID          `json:"message,omitempty"` // the item that it answers, for the log
 	Task    string                   `json:"task,omitempty"`    // the turn that it is from, for the log
 	At      time.Time                `json:"at,omitzero"`       // when it was put into the outbox

@@ -29,6 +29,8 @@ const (
 type job struct {
 	row     sessions.Row
 	out     output
+	ctx     context.Context // ends when delivery must stop, or the row was erased
+	cancel  context.CancelCauseFunc
 	claimed bool // the commit that queued the row wrote its first part as "sending", and it has not been sent yet
 	lost    bool // the part that is "sending" may have been posted: the attempt ended without anybody knowing how
 }
@@ -39,7 +41,7 @@ func (o *outbox) deliver(j *job) {
 	o.trim(adapter, j)
 	doubt := false
 	for i := range j.row.Parts {
-		for o.ctx.Err() == nil && o.step(adapter, j, i) {
+		for j.ctx.Err() == nil && o.step(adapter, j, i) {
 		}
 		doubt = doubt || j.row.Parts[i].State == sessions.InDoubt
 	}
@@ -57,13 +59,13 @@ func (o *outbox) trim(adapter platforms.Adapter, j *job) {
 	deleter, ok := adapter.(platforms.Deleter)
 	for i := len(j.out.Pieces); ok && i < len(j.out.Shown); i++ {
 		for n := 1; ; n++ {
-			err := deleter.Delete(o.ctx, j.out.To, j.out.Shown[i])
+			err := deleter.Delete(j.ctx, j.out.To, j.out.Shown[i])
 			if err == nil {
 				break
 			}
 			o.log.Warn("a message that is not needed any more could not be deleted", "row", j.row.ID, "message", j.out.Shown[i], "attempt", n, "error", err)
 			again := slices.Contains([]platforms.Class{platforms.RateLimited, platforms.Transient, platforms.OutcomeUnknown}, platforms.ClassOf(err))
-			if !again || n == trimAttempts || !sleepUntil(o.ctx, time.Now().Add(max(platforms.WaitOf(err), backoff(n)))) {
+			if !again || n == trimAttempts || !sleepUntil(j.ctx, time.Now().Add(max(platforms.WaitOf(err), backoff(n)))) {
 				break
 			}
 		}
@@ -89,7 +91,7 @@ func (o *outbox) settle(j *job) {
 		o.signed(j.out.sign, platform)
 	case sessions.Dead:
 		if !j.out.Closing {
-			o.undelivered(j.row)
+			o.undelivered(j.row, j.out)
 		}
 	}
 	o.observe(RowSettled{Platform: platform, State: state, Waited: j.out.sign.waited()})
@@ -98,8 +100,8 @@ func (o *outbox) settle(j *job) {
 
 // erased tells whether a row has gone with its conversation while it waited.
 func (o *outbox) erased(j *job) bool {
-	if o.ctx.Err() != nil {
-		return false
+	if j.ctx.Err() != nil {
+		return context.Cause(j.ctx) == errErased
 	}
 	_, err := o.store.Row(o.ctx, j.row.ID)
 	return errors.Is(err, sessions.ErrState)
@@ -139,14 +141,14 @@ func (o *outbox) step(adapter platforms.Adapter, j *job, i int) bool {
 		if p.First.IsZero() {
 			p.First = time.Now()
 		}
-		if !o.mark(o.ctx, j, i, p) {
+		if !o.mark(j.ctx, j, i, p) {
 			return false
 		}
 	default:
 		return false
 	}
 	edited := o.edits(j, i)
-	id, err := o.send(o.ctx, adapter, j, i)
+	id, err := o.send(j.ctx, adapter, j, i)
 	if edited || j.out.Closing {
 		p = judgeEdit(p, id, err, j.out.Closing)
 	} else {
@@ -166,7 +168,7 @@ func (o *outbox) step(adapter platforms.Adapter, j *job, i int) bool {
 		j.row.Parts[i], j.lost = p, true
 		return true
 	}
-	return o.mark(o.ctx, j, i, p) && p.State == sessions.Queued
+	return o.mark(j.ctx, j, i, p) && p.State == sessions.Queued
 }
 
 // outgoing is what is posted for one part, and where. In a chat that has moved since, the message that it replies to has

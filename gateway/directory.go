@@ -86,10 +86,15 @@ func waitAtMost(group *sync.WaitGroup, atMost time.Duration) bool {
 		group.Wait()
 		close(ended)
 	}()
+	return waitAtMostFor(ended, atMost)
+}
+
+// waitAtMostFor waits for a channel to be closed, not longer than given, and reports whether it was.
+func waitAtMostFor(c <-chan struct{}, atMost time.Duration) bool {
 	timer := time.NewTimer(atMost)
 	defer timer.Stop()
 	select {
-	case <-ended:
+	case <-c:
 		return true
 	case <-timer.C:
 		return false

@@ -189,6 +189,7 @@ func (c *conversation) erase(ctx context.Context) error {
 		return ErrBusy
 	}
 	err := c.g.newEraser().conversation(ctx, c.log.lease)
+	c.g.outbox.drop(ctx, c.key)
 	clear(c.known)
 	if opened := c.load(ctx); opened != nil {
 		c.g.log.Error("an erased conversation could not be opened anew", "conversation", c.key, "error", opened)

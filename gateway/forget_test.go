@@ -15,6 +15,7 @@ import (
 
 	"github.com/talaria-agent/talaria/gateway"
 	"github.com/talaria-agent/talaria/loop/agenttools"
+	"github.com/talaria-agent/talaria/platforms"
 	"github.com/talaria-agent/talaria/sessions"
 	"github.com/talaria-agent/talaria/sessions/memory"
 )
@@ -409,5 +410,43 @@ func TestFullDisk(t *testing.T) {
 		if err := b.stop(); err != nil {
 			t.Error(err)
 		}
+	})
+}
+
+// TestErasedRowHoldsNothing: an answer that waits for its next attempt is not sent any more once its conversation was
+// erased, and what is said after it need not wait for that either.
+func TestErasedRowHoldsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		chat := newFakeChat("test")
+		b := newBench(t, memory.New(), chat)
+		b.erased = true
+		chat.setSpoil(func(call string, out platforms.Outgoing) error {
+			if strings.Contains(out.Text, "re: m1") {
+				return &platforms.Error{Class: platforms.RateLimited, Op: "test " + call, Wait: 3 * time.Hour}
+			}
+			return nil
+		})
+		b.start()
+		chat.say("alice", "e1", "m1")
+		time.Sleep(time.Minute)
+		e, err := b.gateway.Eraser(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Delete(t.Context(), "test/a/dm/alice"); err != nil {
+			t.Fatal(err)
+		}
+		chat.say("alice", "e2", "m2")
+		time.Sleep(time.Minute)
+		chat.want(t, 1, "re: m2.")
+		time.Sleep(4 * time.Hour)
+		chat.want(t, 0, "re: m1.")
+		if g, err := b.gateway.Gauges(t.Context()); err != nil || g.Undelivered != 0 {
+			t.Errorf("%+v are left (%v)", g, err)
+		}
+		if err := b.stop(); err != nil {
+			t.Error(err)
+		}
+		b.check()
 	})
 }

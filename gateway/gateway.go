@@ -61,7 +61,8 @@ type Config struct {
 	MaxQueued        int                       // messages that may wait for a turn, in all; 0 = 2000
 	MaxQueuedPerUser int                       // of one person; 0 = 100
 	MaxAge           time.Duration             // how old a message may be when it gets here and is answered; 0 = any age
-	Grace            time.Duration             // how long shutting down may wait for turns, and again for answers
+	Grace            time.Duration             // how long shutting down may take, all in all
+	CrashPause       time.Duration             // longest wait before connecting after many crashes in a row; 0 = none
 	Prompt           loop.PromptLayers
 }
 
@@ -154,8 +155,8 @@ func New(cfg Config, parts Parts) (*Gateway, error) {
 	return g, nil
 }
 
-// Run works until the context ends, then drains: running turns are parked and go on at the next start, answers that
-// are on their way are delivered within Config.Grace. It returns an error if no platform can work any more.
+// Run works until the context ends, then drains within Config.Grace: running turns are parked and go on at the next start,
+// answers that are on their way are delivered as far as they can be. It returns an error if no platform can work any more.
 func (g *Gateway) Run(ctx context.Context) error {
 	conversations, park := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer park(nil)
@@ -181,22 +182,25 @@ func (g *Gateway) Run(ctx context.Context) error {
 	pruning, stopPruning := context.WithCancel(ctx)
 	g.side.Go(func() { g.prune(pruning) })
 	g.listen(pruning)
-	err := g.runAdapters(ctx)
+	pause, ended := g.crashed(ctx)
+	intake := make(chan struct{})
+	var err error // of the adapters, once intake is closed
+	go func() {
+		defer close(intake)
+		if sleepUntil(ctx, time.Now().Add(pause)) {
+			err = g.runAdapters(ctx)
+		}
+	}()
+	select {
+	case <-intake:
+	case <-ctx.Done():
+	}
 	stopPruning()
-
-	park(loop.ErrParked)
-	g.live.wait(g.cfg.Grace)
-	flush, done := context.WithTimeout(context.WithoutCancel(ctx), g.cfg.Grace)
-	g.outbox.flush(flush)
-	done()
-	waitAtMost(&g.bubbles, g.cfg.Grace) // so that none goes on saying that it works
-	stopDelivery()
-	ended, done := context.WithTimeout(context.WithoutCancel(ctx), g.cfg.Grace)
-	g.outbox.ended(ended)
-	done()
-	g.bubbles.Wait()
-	g.side.Wait()
-	g.runner.Wait()
+	g.shutdown(intake, park, stopDelivery)
+	if ctx.Err() != nil { // it was told to end
+		ended(context.WithoutCancel(ctx))
+		return nil
+	}
 	return err
 }
 

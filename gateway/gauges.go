@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/talaria-agent/talaria/platforms"
-	"github.com/talaria-agent/talaria/sessions"
 )
 
 // Gauges is how a running gateway stands at the moment.
@@ -18,7 +17,8 @@ type Gauges struct {
 	Oldest      time.Duration // age of the first of these whose age is known
 }
 
-// Gauges looks at the store and at what runs. It costs as much as there are updates and rows that are not done.
+// Gauges looks at what waits and runs. It reads the store's inbox, which Config.MaxQueued bounds; what is on its way is
+// counted in memory, because a platform that is down for a day makes that many rows.
 func (g *Gateway) Gauges(ctx context.Context) (Gauges, error) {
 	s := Gauges{Running: g.turns.len(), Awake: g.live.len()}
 	for item, err := range g.store.Pending(ctx) {
@@ -31,22 +31,30 @@ func (g *Gateway) Gauges(ctx context.Context) (Gauges, error) {
 			s.Claimed++
 		}
 	}
-	for row, err := range g.store.Undelivered(ctx) {
-		if err != nil {
-			return s, err
-		}
-		if state := StateOf(row); state != sessions.Queued && state != sessions.Sending {
-			continue
-		}
-		s.Undelivered++
-		if s.Oldest > 0 { // they come in the order in which they were written
-			continue
-		}
-		if out, err := decodeOutput(row); err == nil && !out.At.IsZero() {
-			s.Oldest = time.Since(out.At)
-		}
+	select {
+	case <-g.ready:
+		s.Undelivered, s.Oldest = g.outbox.underWay()
+	default:
 	}
 	return s, nil
+}
+
+// underWay returns how many rows are on their way, and the age of the oldest of which it is known. Those that an earlier
+// process left for a platform that is not configured are among them.
+func (o *outbox) underWay() (n int, oldest time.Duration) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	first := o.leftSince
+	for j := range o.all() {
+		n++
+		if at := j.out.At; !at.IsZero() && (first.IsZero() || at.Before(first)) {
+			first = at
+		}
+	}
+	if !first.IsZero() {
+		oldest = time.Since(first)
+	}
+	return n + o.left, oldest
 }
 
 // Life is how a platform's connection looks, in a word.

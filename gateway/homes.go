@@ -104,8 +104,8 @@ func (h *homes) on(name platforms.Name) (platforms.Address, bool) {
 }
 
 // elsewhere returns a home in which to tell of trouble at an address, which may be a whole platform: on another one if
-// there is one, because the trouble may concern all of its platform.
-func (h *homes) elsewhere(trouble platforms.Address, names []platforms.Name) (platforms.Address, bool) {
+// there is one, because the trouble may concern all of its platform, and none of those that have refused it.
+func (h *homes) elsewhere(trouble platforms.Address, refused []platforms.Address, names []platforms.Name) (platforms.Address, bool) {
 	slices.SortFunc(names, func(a, b platforms.Name) int {
 		if (a == trouble.Platform) != (b == trouble.Platform) {
 			return map[bool]int{true: 1, false: -1}[a == trouble.Platform]
@@ -114,7 +114,7 @@ func (h *homes) elsewhere(trouble platforms.Address, names []platforms.Name) (pl
 	})
 	for _, name := range names {
 		at, ok := h.on(name)
-		if ok && (name != trouble.Platform || trouble.Chat != "" && at.Chat != trouble.Chat) {
+		if ok && !slices.Contains(refused, at) && (name != trouble.Platform || trouble.Chat != "" && at.Chat != trouble.Chat) {
 			return at, true
 		}
 	}

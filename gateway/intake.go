@@ -106,6 +106,7 @@ func (g *Gateway) accept(ctx context.Context, key sessions.Key, id string, in in
 		return fmt.Errorf("accept %s: %w", id, err)
 	}
 	if since := g.full.Swap(0); since != 0 {
+		g.log.Info("there is room on the disk again", "full_for", time.Since(time.Unix(0, since)).Round(time.Second))
 		g.wasFull(time.Unix(0, since))
 	}
 	g.counted(item)

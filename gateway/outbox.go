@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"iter"
 	"log/slog"
 	"maps"
 	"slices"
@@ -19,7 +20,7 @@ type outbox struct {
 	store       sessions.Store
 	adapters    map[platforms.Name]platforms.Adapter
 	log         *slog.Logger
-	undelivered func(sessions.Row)                                                 // called when a part of a row will never be sent
+	undelivered func(sessions.Row, output)                                         // called when a part of a row will never be sent
 	doubt       func(sessions.Key, sessions.RowID)                                 // called when nothing is left to do for a row but what is in doubt
 	now         func(platforms.Address) platforms.Address                          // where something for an address has to be sent
 	moved       func(ctx context.Context, from platforms.Address, to string) error // called when a chat turns out to have moved
@@ -35,11 +36,15 @@ type outbox struct {
 	idle  *sync.Cond // a lane has ended, or rests
 	lanes map[string]*lane
 	owed  map[string]chan struct{} // by the id of a message: closed once its last edit, which a row holds, is out
+
+	left      int       // rows that are left alone until another start
+	leftSince time.Time // when the first of them was written, as far as that is known
 }
 
 type lane struct {
 	jobs     []*job
-	reserved int // prepared commits that have not come back yet
+	now      *job // the one that is being delivered
+	reserved int  // prepared commits that have not come back yet
 	running  bool
 	rests    time.Time // it waits until then before its next attempt
 }
@@ -145,6 +150,7 @@ func (o *outbox) push(j *job) {
 		l = &lane{}
 		o.lanes[j.row.Lane] = l
 	}
+	j.ctx, j.cancel = context.WithCancelCause(o.ctx)
 	l.jobs = append(l.jobs, j)
 	o.owe(j)
 	if !l.running {
@@ -190,6 +196,7 @@ func (o *outbox) closed(ctx context.Context, message string) bool {
 func (o *outbox) run(name string, l *lane) {
 	for {
 		o.mu.Lock()
+		l.now = nil
 		if len(l.jobs) == 0 || o.ctx.Err() != nil {
 			l.running = false
 			if l.reserved == 0 {
@@ -200,9 +207,10 @@ func (o *outbox) run(name string, l *lane) {
 			return
 		}
 		j := l.jobs[0]
-		l.jobs = l.jobs[1:]
+		l.now, l.jobs = j, l.jobs[1:]
 		o.mu.Unlock()
 		o.deliver(j)
+		j.cancel(nil)
 	}
 }
 
@@ -247,15 +255,55 @@ func (o *outbox) rest(j *job, until time.Time) bool {
 		note(until)
 		defer note(time.Time{})
 	}
-	return sleepUntil(o.ctx, until)
+	return sleepUntil(j.ctx, until)
+}
+
+// all returns what is on its way; mu is held.
+func (o *outbox) all() iter.Seq[*job] {
+	return func(yield func(*job) bool) {
+		for _, l := range o.lanes {
+			if l.now != nil && !yield(l.now) {
+				return
+			}
+			for _, j := range l.jobs {
+				if !yield(j) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// errErased is why a row is not delivered any more whose conversation was erased.
+var errErased = errors.New("its conversation was erased")
+
+// drop ends the delivery of what was erased with its conversation: it is not sent any more, and holds up nothing behind it.
+func (o *outbox) drop(ctx context.Context, key sessions.Key) {
+	var jobs []*job
+	o.mu.Lock()
+	for j := range o.all() {
+		if j.row.Key == key {
+			jobs = append(jobs, j)
+		}
+	}
+	o.mu.Unlock()
+	for _, j := range jobs {
+		if _, err := o.store.Row(ctx, j.row.ID); errors.Is(err, sessions.ErrState) {
+			j.cancel(errErased)
+		}
+	}
 }
 
 // recover returns what an earlier process left, for takeOver: what was queued goes on, what was being sent is looked
 // into. It also counts the rows that wait and are left alone.
 func (o *outbox) recover(ctx context.Context) (found []*job, left int, err error) {
-	leave := func(row sessions.Row) {
+	var since time.Time
+	leave := func(row sessions.Row, at time.Time) {
 		if state := StateOf(row); state == sessions.Queued || state == sessions.Sending {
 			left++
+			if since.IsZero() {
+				since = at
+			}
 		}
 	}
 	for row, err := range o.store.Undelivered(ctx) {
@@ -265,21 +313,22 @@ func (o *outbox) recover(ctx context.Context) (found []*job, left int, err error
 		out, err := decodeOutput(row)
 		if err != nil { // it stays where it is, for a version that can read it
 			o.log.Error("an answer cannot be read and is left alone", "row", row.ID, "lane", row.Lane, "error", err)
-			leave(row)
+			leave(row, time.Time{})
 			continue
 		}
 		if o.adapters[out.To.Platform] == nil {
 			o.log.Warn("an answer waits for a platform that is not configured", "row", row.ID, "lane", row.Lane)
-			leave(row)
+			leave(row, out.At)
 			continue
 		}
 		found = append(found, &job{row: row, out: out})
 	}
 	o.mu.Lock()
+	defer o.mu.Unlock()
 	for _, j := range found {
 		o.owe(j)
 	}
-	o.mu.Unlock()
+	o.left, o.leftSince = left, since
 	return found, left, nil
 }
 

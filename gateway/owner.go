@@ -22,19 +22,34 @@ const homeKind platforms.ChatKind = "home"
 
 // notice is mail: something that the owner is to know.
 type notice struct {
-	id   sessions.RowID // the same for the same cause
-	to   platforms.Address
-	text string
+	id      sessions.RowID // the same for the same cause
+	to      platforms.Address
+	about   platforms.Address
+	refused []platforms.Address
+	pieces  []string
 }
 
 // tellOwner lets the owner know of trouble at an address, once for each cause, if there is a home elsewhere.
 func (g *Gateway) tellOwner(trouble platforms.Address, cause, text string) {
-	to, ok := g.homes.elsewhere(trouble, slices.Collect(maps.Keys(g.adapters)))
+	g.tellHome(notice{id: sessions.RowID("owner-" + cause), about: trouble}, text)
+}
+
+// tellHome tells the owner in the first home that has not refused it.
+func (g *Gateway) tellHome(n notice, text string) {
+	to, ok := g.homes.elsewhere(n.about, n.refused, slices.Collect(maps.Keys(g.adapters)))
 	if !ok {
+		if len(n.refused) > 0 {
+			g.log.Error("the owner could be told in none of the homes", "notice", n.id, "text", text)
+		}
 		return
 	}
-	key := SessionKey(platforms.Origin{Address: to, Kind: homeKind})
-	g.live.post(key, notice{id: sessions.RowID("owner-" + cause), to: to, text: text})
+	n.to, n.pieces = to, g.adapters[to.Platform].Split(text)
+	g.live.post(SessionKey(platforms.Origin{Address: to, Kind: homeKind}), n)
+}
+
+// refusedAtHome tells the owner in another home what one did not take.
+func (g *Gateway) refusedAtHome(row sessions.Row, out output) {
+	g.tellHome(notice{id: row.ID + "+", about: out.About, refused: append(out.Refused, out.To)}, strings.Join(out.Pieces, "\n"))
 }
 
 // noted writes a notice down as a row, unless the owner has been told of its cause.
@@ -42,7 +57,7 @@ func (c *conversation) noted(ctx context.Context, n notice) {
 	if _, err := c.g.store.Row(ctx, n.id); err == nil {
 		return
 	}
-	out := output{id: n.id, To: n.to, Pieces: c.g.adapters[n.to.Platform].Split(n.text), Notice: true, Owner: true}
+	out := output{id: n.id, To: n.to, Pieces: n.pieces, Notice: true, Owner: true, About: n.about, Refused: n.refused}
 	if err := c.commit(ctx, sessions.Record{}, out); err != nil {
 		c.g.log.Error("what the owner is to know could not be written down; trying again", "notice", n.id, "error", err)
 		c.torn = true
@@ -66,6 +81,20 @@ func (g *Gateway) penalised(at platforms.Address, wait time.Duration) {
 	g.tellOwner(at, fmt.Sprintf("penalty-%s-%s", at.Platform, time.Now().UTC().Format(time.DateOnly)), fmt.Sprintf(
 		"%s does not let me write in the chat `%s` for %s. What I have to say there is kept and comes then. "+
 			"If it makes me wait in more chats today, the log says so.", title(at.Platform), at.Chat, short(wait)))
+}
+
+// unread tells the owner, once a day and platform, where we could not read what was written while we were away.
+func (g *Gateway) unread(at []platforms.Address, away time.Duration, reason error) {
+	if len(at) == 0 {
+		return
+	}
+	name, more := at[0].Platform, ""
+	if n := len(at) - 1; n > 0 {
+		more = fmt.Sprintf(" (and %d more; the log names them)", n)
+	}
+	g.tellOwner(at[0], fmt.Sprintf("unread-%s-%s", name, time.Now().UTC().Format(time.DateOnly)), fmt.Sprintf(
+		"I did not hear %s for %s, and cannot read what was written meanwhile in the chat `%s`%s: %s. "+
+			"What somebody asked me there has to be asked again.", title(name), short(away), at[0].Chat, more, platforms.ClassOf(reason)))
 }
 
 // platformOff tells the owner, on another platform, that one has stopped for good.
@@ -111,5 +140,5 @@ func (c *conversation) cmdSetHome(ctx context.Context, in *input) {
 		return
 	}
 	c.reply(ctx, in, fmt.Sprintf("On %s I tell you here from now on what needs care: a platform that stopped or makes me wait for long, "+
-		"work that I gave up because it crashed me, a disk that was full.", name), set)
+		"a chat that I could not read back, work that I gave up because it crashed me, a disk that was full.", name), set)
 }

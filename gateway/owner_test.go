@@ -124,3 +124,31 @@ func TestHomeOfNobody(t *testing.T) {
 		}
 	})
 }
+
+// TestRefusedHome: what one home does not take is told in the next, once, also if the program is started anew.
+func TestRefusedHome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dead, one, two := newFakeChat("dead"), newFakeChat("one"), newFakeChat("two")
+		b := newBench(t, memory.New(), dead, one, two)
+		b.cfg.Homes = []platforms.Address{{Platform: "one", Chat: "olivia"}, {Platform: "two", Chat: "olivia"}}
+		b.start()
+		one.setSpoil(func(call string, _ platforms.Outgoing) error {
+			return &platforms.Error{Class: platforms.Forbidden, Op: "test " + call}
+		})
+		for range 2 {
+			dead.fail(&platforms.Error{Class: platforms.Fatal, Op: "test run"})
+			time.Sleep(time.Minute)
+			if err := b.stop(); err != nil {
+				t.Error(err)
+			}
+			b.start()
+		}
+		if n := two.count("olivia", "Dead is off until the cause is cured"); n != 1 {
+			t.Errorf("told %d times", n)
+		}
+		if err := b.stop(); err != nil {
+			t.Error(err)
+		}
+		b.check()
+	})
+}

@@ -29,7 +29,7 @@ func (c *conversation) enqueue(ctx context.Context, in *input) {
 		return
 	}
 	if in.busy == "" {
-		in.busy = c.busy(in.Message.Address)
+		in.busy = c.busyAt(in.Message.Address, in.sign.accepted)
 	}
 	in.ready = time.Now().Add(c.pause(in.Message))
 	c.queue = append(c.queue, in)

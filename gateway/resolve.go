@@ -23,19 +23,19 @@ func (o *outbox) resolve(adapter platforms.Adapter, j *job, i int) bool {
 	if !settled {
 		p = o.find(adapter, j, i, p)
 	}
-	if o.ctx.Err() != nil && p.State == sessions.Sending {
+	if j.ctx.Err() != nil && p.State == sessions.Sending {
 		return false // the next start goes on here
 	}
 	o.logged(j).Info("looked into an answer of unknown outcome", "part", i, "lane", j.row.Lane, "state", p.State)
 	j.lost = false
-	return o.mark(o.ctx, j, i, p) && p.State == sessions.Queued
+	return o.mark(j.ctx, j, i, p) && p.State == sessions.Queued
 }
 
 // repeat sends the part again as long as the platform takes both attempts for one. It reports false if that did not
 // settle the matter.
 func (o *outbox) repeat(adapter platforms.Adapter, j *job, i int) (p sessions.Part, settled bool) {
 	p = j.row.Parts[i]
-	ctx, cancel := context.WithDeadline(o.ctx, p.First.Add(adapter.Limits().IdempotentFor))
+	ctx, cancel := context.WithDeadline(j.ctx, p.First.Add(adapter.Limits().IdempotentFor))
 	defer cancel()
 	wait := backoff(1)
 	for n := 1; sleepUntil(ctx, time.Now().Add(wait)); n++ {
@@ -66,11 +66,11 @@ func (o *outbox) find(adapter platforms.Adapter, j *job, i int, p sessions.Part)
 	}
 	deadline, wait := time.Now().Add(lookFor), lookPause
 	for n, looks := 1, 0; looks < lookTimes; n++ {
-		if !sleepUntil(o.ctx, time.Now().Add(wait)) {
+		if !sleepUntil(j.ctx, time.Now().Add(wait)) {
 			return p
 		}
 		to, out := o.outgoing(j, i)
-		id, err := finder.Find(o.ctx, to, out, p.First)
+		id, err := finder.Find(j.ctx, to, out, p.First)
 		switch class := platforms.ClassOf(err); {
 		case err == nil && id != "":
 			p.State, p.MessageID, p.Error = sessions.Sent, id, ""

@@ -38,9 +38,10 @@ type stream struct {
 	began   time.Time       // when the first piece of that came
 	aside   bool            // the reply is complete and has tool calls
 	posted  []grown
-	drafts  platforms.Streamer // nil = it grows by edits; changed by the holder of calls alone
-	drafted time.Time          // when a draft was shown last
-	late    bool               // the turn has been closed; what is posted now is not wanted any more
+	posting *sessions.StreamPost // what an earlier process may have posted behind them; nil = nothing
+	drafts  platforms.Streamer   // nil = it grows by edits; changed by the holder of calls alone
+	drafted time.Time            // when a draft was shown last
+	late    bool                 // the turn has been closed; what is posted now is not wanted any more
 
 	ring  chan struct{}
 	over  chan struct{} // closed when the turn is over
@@ -52,12 +53,13 @@ type stream struct {
 type grown struct{ id, text string }
 
 // newStream returns the stream of a turn, nil if its answer is not to be shown before it is complete.
-func newStream(t *turn, shown []string) *stream {
-	s := &stream{t: t, calls: make(chan struct{}, 1), ring: make(chan struct{}, 1), over: make(chan struct{}), done: make(chan struct{})}
-	if t.delivery.Stream == StreamNative && len(shown) == 0 {
+func newStream(t *turn, shown []string, posting *sessions.StreamPost) *stream {
+	s := &stream{t: t, posting: posting, calls: make(chan struct{}, 1), ring: make(chan struct{}, 1), over: make(chan struct{}), done: make(chan struct{})}
+	left := len(shown) > 0 || posting != nil // it is ended also if nothing is shown any more
+	if t.delivery.Stream == StreamNative && !left {
 		s.drafts = t.c.g.streamer(t.address)
 	}
-	if t.delivery.Stream == StreamNative || t.delivery.Stream == StreamEdit {
+	if t.delivery.Stream == StreamNative || t.delivery.Stream == StreamEdit || left {
 		s.editor, _ = t.c.g.adapters[t.address.Platform].(platforms.Editor)
 	}
 	if s.drafts == nil && s.editor == nil || t.address != t.inputs[0].origin().Address {
@@ -166,7 +168,7 @@ func (s *stream) give() (message, text string, rest sessions.Entry) {
 }
 
 // entry records the messages; mu is held.
-func (s *stream) entry() sessions.Entry {
+func (s *stream) entry() sessions.StreamShown {
 	shown := sessions.StreamShown{Turn: s.t.id}
 	for _, m := range s.posted {
 		shown.MessageIDs = append(shown.MessageIDs, m.id)
@@ -178,6 +180,9 @@ func (s *stream) run() {
 	defer close(s.done)
 	ctx := platforms.Droppable(s.t.c.g.outbox.ctx, s.over)
 	every := max(s.t.c.g.cfg.EditEvery, s.t.c.g.adapters[s.t.address.Platform].Limits().EditEvery)
+	if s.posting != nil {
+		s.recall(s.t.c.g.outbox.ctx)
+	}
 	for {
 		select {
 		case <-ctx.Done():
@@ -269,21 +274,51 @@ func (s *stream) put(ctx context.Context, i int, piece string) error {
 	if i == 0 {
 		out.ReplyTo = s.replyTo
 	}
+	if err := s.announce(ctx, out); err != nil {
+		return err
+	}
 	id, err := s.t.c.g.post(ctx, s.t.address, out)
 	if err != nil {
 		return err
 	}
+	s.take(ctx, grown{id, piece})
+	return nil
+}
+
+// announce records what is about to be posted where it can be looked for: a crash may come before its id is recorded.
+func (s *stream) announce(ctx context.Context, out platforms.Outgoing) error {
+	if _, ok := s.t.c.g.adapters[s.t.address.Platform].(platforms.Finder); !ok {
+		return nil
+	}
+	s.mu.Lock()
+	entry := s.entry()
+	s.mu.Unlock()
+	entry.Next = &sessions.StreamPost{Key: out.Key, Text: out.Text}
+	return s.t.log.append(ctx, sessions.Record{Entries: []sessions.Entry{entry}})
+}
+
+// recall looks for what an earlier process may have posted without being able to record it, and goes on in it.
+func (s *stream) recall(ctx context.Context) {
+	s.calls <- struct{}{}
+	defer func() { <-s.calls }()
+	out := platforms.Outgoing{Key: s.posting.Key, Text: s.posting.Text}
+	if id := s.t.recall(ctx, out); id != "" {
+		s.take(ctx, grown{id, out.Text})
+	}
+}
+
+// take goes on with a message, or removes it if the turn has been closed meanwhile.
+func (s *stream) take(ctx context.Context, m grown) {
 	s.mu.Lock()
 	late := s.late
-	s.posted = append(s.posted, grown{id, piece})
+	s.posted = append(s.posted, m)
 	shown := s.entry()
 	s.mu.Unlock()
 	if late {
-		s.t.c.g.remove(s.t.address, id)
-		return nil
+		s.t.c.g.remove(s.t.address, m.id)
+		return
 	}
 	s.t.shown(ctx, shown)
-	return nil
 }
 
 // interrupted is the last edit of an answer that will never be complete: what it shows, and that there is no more.

@@ -58,15 +58,15 @@ func newTurn(ctx context.Context, c *conversation, inputs []*input, open *sessio
 		c: c, log: c.log, id: newID(), inputs: inputs, requester: o.Sender.ID, address: c.g.moves.now(o.Address), started: time.Now(),
 		asking: make(chan struct{}, 1), steering: make(chan []*input), inquired: map[string]bool{},
 	}
-	shown, streamed := "", []string(nil)
+	left := sessions.Turn{} // what an earlier process has shown of it
 	if open != nil {
 		t.id, t.resumed, t.requester, t.started = open.ID, true, open.Requester, open.Started
-		shown, streamed = open.Bubble, open.Stream
+		left = *open
 	}
 	t.ctx, t.cancel = context.WithCancelCause(ctx)
 	t.delivery = c.g.cfg.Delivery.at(o.Address)
 	t.typing = newTyping(c.g, t.address, t.sign())
-	t.bubble, t.stream = newBubble(t, shown), newStream(t, streamed)
+	t.bubble, t.stream = newBubble(t, left.Bubble), newStream(t, left.Stream, left.Posting)
 	if t.resumed {
 		t.bubble.state.todos = t.log.snapshot().Todos
 	}

@@ -13,8 +13,13 @@ type undeliverable struct {
 	reason string
 }
 
-// undelivered tells a conversation, for good, that one of its answers did not reach its chat: there it cannot be said.
-func (g *Gateway) undelivered(row sessions.Row) {
+// undelivered tells a conversation, for good, that one of its answers did not reach its chat: there it cannot be said. What
+// was meant for the owner is tried elsewhere.
+func (g *Gateway) undelivered(row sessions.Row, out output) {
+	if out.Owner {
+		g.refusedAtHome(row, out)
+		return
+	}
 	for _, p := range row.Parts {
 		if p.State == sessions.Dead {
 			g.live.post(row.Key, undeliverable{row: row.ID, reason: p.Error})

@@ -126,10 +126,17 @@ type BubbleShown struct {
 }
 
 // StreamShown records the platform's ids of the messages that show a turn's answer while it is being written, in order;
-// it replaces what was recorded before.
+// it replaces what was recorded before. Next is the message that is about to be posted behind them.
 type StreamShown struct {
-	Turn       string   `json:"turn"`
-	MessageIDs []string `json:"message_ids,omitempty"`
+	Turn       string      `json:"turn"`
+	MessageIDs []string    `json:"message_ids,omitempty"`
+	Next       *StreamPost `json:"next,omitempty"`
+}
+
+// StreamPost is what a message can be found by that may have been posted before its id could be recorded.
+type StreamPost struct {
+	Key  string `json:"key"`
+	Text string `json:"text"`
 }
 
 func (TurnStarted) kind() string      { return "turn_started" }

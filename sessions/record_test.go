@@ -34,7 +34,7 @@ func everyEntry() []Entry {
 	todos := []Todo{{ID: "1", Content: "look", Status: TodoInProgress}}
 	notes := NotesChanged{Turn: "t1", Owner: "telegram/7/dm/1/1", Target: "memory", Content: "- likes <tea>\n", Before: "d1", At: at}
 	approved := Approved{Rule: "r", Tool: "terminal", Preview: "ls <x>", Forever: true, For: "U1", By: "U2", At: at}
-	setting := SettingChanged{Name: "busy", Value: "queue", By: "U1", At: at}
+	setting := SettingChanged{Name: "busy", Value: "queue", Was: "queue", By: "U1", At: at}
 	failed := DeliveryFailed{Row: "r1", Reason: "it is <archived>", At: at}
 	checkpoint := Checkpoint{
 		Messages: []Message{user, assistant}, Prompt: &prompt, Turn: &turn, Segment: "k@1", Started: at,
@@ -64,7 +64,7 @@ func everyEntry() []Entry {
 		approved, asked, decided,
 		Revoked{Rule: "r", For: "U1", By: "U2", At: at},
 		BubbleShown{Turn: "t1", MessageID: "m1"},
-		StreamShown{Turn: "t1", MessageIDs: []string{"m2", "m3"}},
+		StreamShown{Turn: "t1", MessageIDs: []string{"m2", "m3"}, Next: &StreamPost{Key: "k", Text: "Once"}},
 		TodoChanged{Turn: "t1", Items: todos},
 		notes,
 		Delegated{Turn: "t1", Used: turn.Delegated},

@@ -62,6 +62,8 @@ type Turn struct {
 	Stream    []string   `json:"stream,omitempty"`    // message ids of the answer that is being written
 	From      int        `json:"from"`                // index in Messages of the turn's first message
 	Delegated Spent      `json:"delegated,omitzero"`  // by its calls; not part of the counts above
+
+	Posting *StreamPost `json:"posting,omitempty"` // what may have been posted behind Stream, nil if nothing
 }
 
 // Fold returns the session of a conversation from its records: all of them, or those from a base on. What stands in
@@ -208,7 +210,7 @@ func (s *Session) apply(e Entry, r Record) error {
 	case BubbleShown:
 		return s.inTurn(e.Turn, func(t *Turn) { t.Bubble = e.MessageID })
 	case StreamShown:
-		return s.inTurn(e.Turn, func(t *Turn) { t.Stream = e.MessageIDs })
+		return s.inTurn(e.Turn, func(t *Turn) { t.Stream, t.Posting = e.MessageIDs, e.Next })
 	case TodoChanged:
 		s.Todos = e.Items
 		return s.inTurn(e.Turn, func(*Turn) {})

@@ -116,6 +116,9 @@ type GatewayConfig struct {
 
 	Home []string `toml:"home"`
 
+	ShutdownGrace time.Duration `toml:"shutdown_grace"`
+	CrashPause    time.Duration `toml:"crash_pause"`
+
 	At []GatewayAtPlace `toml:"at"`
 }
 
@@ -215,6 +218,7 @@ func defaultConfig() Config {
 		Model:   ModelConfig{API: "chat", BaseURL: "https://api.openai.com/v1"},
 		Gateway: GatewayConfig{
 			Workers: 8, Busy: gateway.Interrupt, CatchUp: 24 * time.Hour, CompressAt: 0.85, MaxQueued: 2000, MaxQueuedPerUser: 100,
+			ShutdownGrace: 9 * time.Second, CrashPause: 5 * time.Minute,
 		},
 		Loop: LoopConfig{
 			MaxTurns: limits.MaxTurns, MaxTokens: limits.MaxTokens, MaxToolCalls: limits.MaxToolCalls,

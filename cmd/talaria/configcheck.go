@@ -124,6 +124,12 @@ func validate(cfg *Config) []string {
 	if mb := cfg.Retention.MaxMB; mb != 0 {
 		c.between("retention.max_mb", mb, 16, 100_000_000)
 	}
+	if g := cfg.Gateway.ShutdownGrace; g < time.Second || g > 10*time.Minute {
+		c.add("gateway.shutdown_grace", "%s is not between 1s and 10m", g)
+	}
+	if p := cfg.Gateway.CrashPause; p < 0 || p > time.Hour {
+		c.add("gateway.crash_pause", "%s is not between 0s and 1h", p)
+	}
 	if cfg.Gateway.Debounce < 0 || cfg.Gateway.Debounce.Minutes() > 1 {
 		c.add("gateway.debounce", "%s is not between 0s and 1m", cfg.Gateway.Debounce)
 	}

@@ -59,6 +59,7 @@ func labConfig(folder, modelURL, model string, verbose bool) Config {
 	cfg.DataDir = folder
 	cfg.Model.Window, cfg.Model.MaxOutput = 32_000, 4_000
 	cfg.Tools.Approval = "ask"
+	cfg.Gateway.ShutdownGrace = labGrace
 	if model != "" {
 		cfg.Model.Name, cfg.Model.APIKey, cfg.Model.Window = model, os.Getenv("OPENAI_API_KEY"), defaultWindow
 	}
@@ -109,7 +110,7 @@ func (l *laboratory) run(ctx context.Context, listen, password string) error {
 	if err != nil {
 		return errors.Join(err, store.Close())
 	}
-	g, err := wireGateway(l.cfg, store, adapters, labFiles, labGrace, nil, l.log)
+	g, err := wireGateway(l.cfg, store, adapters, labFiles, nil, l.log)
 	if err != nil {
 		return errors.Join(err, store.Close())
 	}

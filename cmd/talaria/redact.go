@@ -61,7 +61,7 @@ func newLogger(w io.Writer, cfg LogConfig, r redactor) *slog.Logger {
 	if cfg.Format == "json" {
 		h = slog.NewJSONHandler(w, opts)
 	}
-	return slog.New(redactingHandler{h, r})
+	return slog.New(quietHandler{redactingHandler{h, r}, &quiet{}})
 }
 
 // attribute redacts an attribute's value, whatever its type, if its text holds a secret.

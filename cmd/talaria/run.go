@@ -45,7 +45,7 @@ func run(ctx context.Context, args []string, _, stderr io.Writer) error {
 		return err
 	}
 	figures := metrics.New(version())
-	g, err := wireGateway(cfg, store, adapters, nil, grace, figures, log)
+	g, err := wireGateway(cfg, store, adapters, nil, figures, log)
 	if err != nil {
 		return errors.Join(err, store.Close())
 	}

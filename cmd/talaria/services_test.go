@@ -165,6 +165,9 @@ func (s *services) config(t *testing.T, data, more string, replace ...string) st
 		b.WriteString("]\n")
 	}
 	b.WriteString("[log]\nlevel = \"debug\"\n")
+	if !strings.Contains(more, "[gateway]") {
+		b.WriteString("[gateway]\ncrash_pause = \"0s\"\n") // the tests kill it more often than a crash loop would
+	}
 	b.WriteString(more)
 	path := filepath.Join(t.TempDir(), "config.toml")
 	text := strings.NewReplacer(replace...).Replace(b.String())

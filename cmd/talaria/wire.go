@@ -21,12 +21,8 @@ import (
 	"github.com/talaria-agent/talaria/tools/terminal"
 )
 
-// How long a shutdown waits for turns to reach a safe point, and then for answers to leave. The lab keeps nothing, so it
-// need not be patient.
-const (
-	grace    = 10 * time.Second
-	labGrace = time.Second
-)
+// labGrace is how long the lab takes to shut down. It keeps nothing, so it need not be patient.
+const labGrace = time.Second
 
 // wireAdapters makes the adapters of all platforms that have a token.
 func wireAdapters(cfg PlatformsConfig, log *slog.Logger) ([]platforms.Adapter, error) {
@@ -65,7 +61,7 @@ To try everything without an account: talaria lab`)
 
 // wireGateway joins everything, and first hides this process's environment, which may hold tokens, from the programs that
 // tools run. newWork, if not nil, fills the work folder of a new conversation; figures, if not nil, counts what happens.
-func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter, newWork func(string) error, grace time.Duration, figures *metrics.Metrics, log *slog.Logger) (*gateway.Gateway, error) {
+func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter, newWork func(string) error, figures *metrics.Metrics, log *slog.Logger) (*gateway.Gateway, error) {
 	if err := terminal.Conceal(); err != nil {
 		return nil, fmt.Errorf("hide the environment from other processes: %w", err)
 	}
@@ -126,7 +122,7 @@ func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter,
 		BusyAt: cfg.busyAt(), MaxQueued: cfg.Gateway.MaxQueued, MaxQueuedPerUser: cfg.Gateway.MaxQueuedPerUser, MaxAge: cfg.Gateway.MaxAge,
 		Window: cfg.Model.Window, MaxOutput: cfg.Model.MaxOutput, CompressAt: cfg.Gateway.CompressAt,
 		Progress: cfg.Progress.Mode, EditEvery: cfg.Progress.EditInterval, WorkRoot: work, Workspace: workspace, NewWork: newWork,
-		Delivery: cfg.deliveries(), Grace: grace,
+		Delivery: cfg.deliveries(), Grace: cfg.Gateway.ShutdownGrace, CrashPause: cfg.Gateway.CrashPause,
 	}, parts)
 	if err == nil && figures != nil {
 		known := func(tool string) bool { _, ok := registry.Lookup(tool); return ok }

@@ -59,12 +59,13 @@ func newReplayed(p *player, s *sessions.Session, records []sessions.Record) *rep
 	return j
 }
 
-// byLoop tells whether the loop wrote a record of an open turn, and not those who are beside it: the progress message
-// and the people who give permissions, titles or notes.
+// byLoop tells whether the loop wrote a record of an open turn, and not those who are beside it: the progress message, the
+// outbox, and the people who give permissions, titles, settings or notes.
 func byLoop(r sessions.Record) bool {
 	for _, e := range r.Entries {
 		switch e := e.(type) {
-		case sessions.BubbleShown, sessions.StreamShown, sessions.Approved, sessions.Revoked, sessions.Titled:
+		case sessions.BubbleShown, sessions.StreamShown, sessions.Approved, sessions.Revoked, sessions.Titled,
+			sessions.SettingChanged, sessions.DeliveryFailed, sessions.Aside:
 		case sessions.Asked, sessions.Decided: // with what comes with them
 			return false
 		case sessions.NotesChanged:

@@ -62,6 +62,7 @@ func (p *poller) identify(ctx context.Context, _ *backoff.ExponentialBackOff) er
 
 // forever polls until something fails. Every answered poll is evidence of life and ends the trouble.
 func (p *poller) forever(ctx context.Context, pause *backoff.ExponentialBackOff) error {
+	again := newBackOff()
 	for {
 		batch, err := p.poll(ctx)
 		if err != nil {
@@ -69,10 +70,10 @@ func (p *poller) forever(ctx context.Context, pause *backoff.ExponentialBackOff)
 		}
 		pause.Reset()
 		p.living()
-		for _, raw := range batch {
-			if !p.handle(ctx, raw) {
-				return ctx.Err()
-			}
+		if err := p.take(ctx, batch); err == nil {
+			again.Reset()
+		} else if !sleep(ctx, again.NextBackOff()) {
+			return ctx.Err()
 		}
 	}
 }
@@ -94,70 +95,75 @@ func (p *poller) poll(ctx context.Context) ([]json.RawMessage, error) {
 	return batch, err
 }
 
-// handle delivers one update and then moves the offset past it. It returns false if the context ended before that: the
-// update will come again.
-func (p *poller) handle(ctx context.Context, raw json.RawMessage) bool {
-	var u update
-	err := json.Unmarshal(raw, &u)
-	if err != nil {
-		var head struct {
-			ID int64 `json:"update_id"`
+// take hands a batch to the sink. An update that cannot be stored is asked for again with all behind it, because one offset
+// holds for all chats. What is behind it from other chats is handed over all the same: it may be possible to store it, and
+// if not its people get to know. Within a chat nothing overtakes anything.
+func (p *poller) take(ctx context.Context, batch []json.RawMessage) (failed error) {
+	held := map[int64]bool{}
+	for _, raw := range batch {
+		var u update
+		if err := json.Unmarshal(raw, &u); err != nil {
+			var head struct {
+				ID int64 `json:"update_id"`
+			}
+			_ = json.Unmarshal(raw, &head)
+			u = update{ID: head.ID}
+			p.ignore("unreadable", err)
+		} else if chat := u.chat(); held[chat] {
+			continue
+		} else if err := p.deliver(ctx, &u, raw); err != nil {
+			if failed == nil && ctx.Err() == nil {
+				p.log.Error("an update could not be stored; trying again", "update", u.ID, "error", err)
+			}
+			failed, held[chat] = err, true
 		}
-		_ = json.Unmarshal(raw, &head)
-		u = update{ID: head.ID}
-		p.ignore("unreadable", err)
-	} else if !p.deliver(ctx, &u, raw) {
-		return false
+		if failed == nil {
+			p.offset = max(p.offset, u.ID+1)
+		}
 	}
-	p.offset = max(p.offset, u.ID+1)
-	return true
+	return failed
+}
+
+// chat returns the id of the chat that an update is from, 0 if it is from none.
+func (u *update) chat() int64 {
+	var m *message
+	switch {
+	case u.Message != nil:
+		m = u.Message
+	case u.EditedMessage != nil:
+		m = u.EditedMessage
+	case u.CallbackQuery != nil:
+		m = u.CallbackQuery.Message
+	}
+	if m == nil {
+		return 0
+	}
+	return m.Chat.ID
 }
 
 // deliver hands an update to the sink, if it is of use here.
-func (p *poller) deliver(ctx context.Context, u *update, raw json.RawMessage) bool {
+func (p *poller) deliver(ctx context.Context, u *update, raw json.RawMessage) error {
 	d := decoder{account: p.account, self: p.self}
+	var m platforms.Update
+	skip := ""
 	switch {
 	case u.Message != nil && d.migrated(u.Message) != nil:
-		_, ok := p.commit(ctx, d.migrated(u.Message))
-		return ok
+		m = d.migrated(u.Message)
 	case u.Message != nil:
-		m, skip := d.message(u.Message)
-		if skip != "" {
-			p.ignore(skip, nil)
-			return true
-		}
-		_, ok := p.commit(ctx, m)
-		return ok
+		m, skip = d.message(u.Message)
 	case u.EditedMessage != nil:
-		m, skip := d.edited(u.EditedMessage)
-		if skip != "" {
-			p.ignore(skip, nil)
-			return true
-		}
-		_, ok := p.commit(ctx, m)
-		return ok
+		m, skip = d.edited(u.EditedMessage)
 	case u.CallbackQuery != nil:
 		return p.press(ctx, d, u.CallbackQuery)
 	default:
-		p.ignore(kindOf(raw), nil)
-		return true
+		skip = kindOf(raw)
 	}
-}
-
-// commit gives an update to the sink until it takes it. Later updates wait: the order is kept, and a sink that fails
-// is a store in trouble, which concerns them all.
-func (p *poller) commit(ctx context.Context, u platforms.Update) (platforms.Receipt, bool) {
-	pause := newBackOff()
-	for {
-		receipt, err := p.sink(ctx, u)
-		if err == nil {
-			return receipt, true
-		}
-		p.log.Error("an update could not be stored; trying again", "update", u.NativeID(), "error", err)
-		if !sleep(ctx, pause.NextBackOff()) {
-			return platforms.Receipt{}, false
-		}
+	if skip != "" {
+		p.ignore(skip, nil)
+		return nil
 	}
+	_, err := p.sink(ctx, m)
+	return err
 }
 
 // living notes a sign of life.

@@ -164,3 +164,53 @@ func TestLongNoteIsCut(t *testing.T) {
 		}
 	})
 }
+
+// TestTroubleOfOneChat: while an update cannot be stored, those of other chats behind it reach the sink all the same, in
+// the same chat none overtakes it, and in the end each has been taken once, in order.
+func TestTroubleOfOneChat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.sim.AddChat(sim.Chat{ID: "200", Kind: "dm"})
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error)
+		full := true
+		var taken []string
+		seen := map[string]int{}
+		go func() {
+			ended <- w.adapter.Run(ctx, func(_ context.Context, u platforms.Update) (platforms.Receipt, error) {
+				m := u.(*platforms.Message)
+				seen[m.Text]++
+				if full && m.Address.Chat == "100" {
+					return platforms.Receipt{}, errors.New("the disk is full")
+				}
+				if seen[m.Text] == 1 || m.Address.Chat == "100" {
+					taken = append(taken, m.Text)
+				}
+				return platforms.Receipt{}, nil
+			})
+		}()
+		say := func(user, text string) {
+			if _, err := w.sim.Say(sim.Say{User: user, Chat: user, Text: text}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		say("100", "a1")
+		say("200", "b1")
+		time.Sleep(10 * time.Second)
+		say("100", "a2")
+		say("200", "b2")
+		time.Sleep(time.Minute)
+		if got := strings.Join(taken, " "); got != "b1 b2" || seen["a1"] < 2 || seen["a2"] != 0 {
+			t.Errorf("taken were %q; offered: %v", got, seen)
+		}
+		full = false
+		time.Sleep(time.Minute)
+		if got := strings.Join(taken, " "); got != "b1 b2 a1 a2" {
+			t.Errorf("taken were %q", got)
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}

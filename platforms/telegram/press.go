@@ -17,19 +17,19 @@ const (
 
 // press delivers a button press. The person's client shows a spinner until it is acknowledged, which therefore happens
 // at once after the commit, with what the sink wants shown, or before it if the sink is slow.
-func (p *poller) press(ctx context.Context, d decoder, q *callbackQuery) bool {
+func (p *poller) press(ctx context.Context, d decoder, q *callbackQuery) error {
 	receipt := make(chan platforms.Receipt, 1)
 	p.acks.Go(func() { p.acknowledge(ctx, q.ID, receipt) })
 	if q.Message == nil || q.Data == "" {
 		p.ignore("callback_query without message or data", nil)
 		receipt <- platforms.Receipt{}
-		return true
+		return nil
 	}
-	r, ok := p.commit(ctx, d.press(q))
-	if ok {
+	r, err := p.sink(ctx, d.press(q))
+	if err == nil {
 		receipt <- r
 	}
-	return ok
+	return err
 }
 
 // acknowledge answers a button press. A failure is only logged: the press itself is safe, and a repetition would come
