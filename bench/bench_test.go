@@ -5,6 +5,7 @@
 package bench
 
 import (
+	"cmp"
 	"runtime"
 	"slices"
 	"syscall"
@@ -12,26 +13,40 @@ import (
 	"time"
 )
 
-// pairs measures two things in turn, so that a busy machine disturbs both alike, and reports the ratios of their medians:
-// x of the time that passed, cpu-x of the processor's time, the server's side included, which other programs do not
-// change.
+// pairs measures two things in turn, n times each, so that a busy machine disturbs both alike, and reports the ratios of
+// their medians: x of the time that passed, cpu-x of the processor's time, the server's side included, which other
+// programs do not change. low-x and high-x are the quartiles of the ratios of the single pairs: how far x can be trusted.
 func pairs(b *testing.B, n int, ours, bare func()) {
 	b.Helper()
-	ours()
-	bare()
+	prepared(b, n, func() func() { return ours }, func() func() { return bare })
+}
+
+// prepared is pairs for what needs preparation that is not measured: ours and bare prepare, and return the work.
+func prepared(b *testing.B, n int, ours, bare func() (work func())) {
+	b.Helper()
+	ours()()
+	bare()()
 	var a, c measured
 	for b.Loop() {
 		for range n {
-			a.measure(ours)
-			c.measure(bare)
+			a.measure(ours())
+			c.measure(bare())
 		}
 	}
 	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(float64(median(a.wall))/float64(median(c.wall)), "x")
-	b.ReportMetric(float64(median(a.cpu))/float64(median(c.cpu)), "cpu-x")
+	b.ReportMetric(ratio(median(a.wall), median(c.wall)), "x")
+	b.ReportMetric(ratio(median(a.cpu), median(c.cpu)), "cpu-x")
+	var each []float64
+	for i := range a.wall {
+		each = append(each, ratio(a.wall[i], c.wall[i]))
+	}
+	b.ReportMetric(quantile(each, 0.25), "low-x")
+	b.ReportMetric(quantile(each, 0.75), "high-x")
 	b.ReportMetric(float64(median(a.wall).Microseconds()), "us-ours")
 	b.ReportMetric(float64(median(c.wall).Microseconds()), "us-bare")
 }
+
+func ratio(a, b time.Duration) float64 { return float64(a) / float64(b) }
 
 // measured is how long something took, each time that it was done.
 type measured struct{ wall, cpu []time.Duration }
@@ -53,8 +68,10 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-func median(d []time.Duration) time.Duration {
-	d = slices.Clone(d)
-	slices.Sort(d)
-	return d[len(d)/2]
+func median(d []time.Duration) time.Duration { return quantile(d, 0.5) }
+
+// quantile returns the value below which a share of all lies.
+func quantile[T cmp.Ordered](all []T, share float64) T {
+	all = slices.Sorted(slices.Values(all))
+	return all[min(int(share*float64(len(all))), len(all)-1)]
 }

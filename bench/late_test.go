@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -14,14 +15,24 @@ import (
 // HTTP here, so that the request's own size does not count. Goal: at most 1.2.
 func BenchmarkRoundLateInSession(b *testing.B) {
 	registry := equip(b)
-	early, late := filled(b, 50), filled(b, 5000)
 	p := &provider{model: instant{}}
-	pairs(b, 15, func() { p.run(b, open(b, late, registry)) }, func() { p.run(b, open(b, early, registry)) })
+	turnAt := func(n int) func() func() {
+		before := filled(b, n)
+		return func() func() {
+			j := newJournal(b, memory.New(), "bench/late")
+			s := *before
+			s.Revision, s.Answered = 0, slices.Clone(s.Answered)
+			s.Messages = slices.Grow(slices.Clone(s.Messages), 2*rounds) // it grows once in hundreds of messages only
+			j.session = &s
+			return func() { p.run(b, open(b, j, registry)) }
+		}
+	}
+	prepared(b, 101, turnAt(5000), turnAt(50))
 }
 
 // filled returns a conversation of n messages.
-func filled(b *testing.B, n int) *journal {
-	j := newJournal(b, memory.New(), "bench/filled")
+func filled(b *testing.B, n int) *sessions.Session {
+	j := volatile{&sessions.Session{Key: "bench/late"}}
 	for i := range n / 2 {
 		id := "f" + strconv.Itoa(i)
 		err := j.Append(context.Background(),
@@ -33,7 +44,7 @@ func filled(b *testing.B, n int) *journal {
 			b.Fatal(err)
 		}
 	}
-	return j
+	return j.session
 }
 
 // instant answers from memory: a tool call a round, and a text in the last.

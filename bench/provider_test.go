@@ -16,8 +16,8 @@ import (
 
 const rounds = 30
 
-// provider is a model without latency behind HTTP that asks for one tool call a round and answers in the last. It keeps
-// the bodies of the requests, so that a bare client can make the same calls.
+// provider is a model without latency behind HTTP. It keeps the bodies of the requests, so that a bare client can make the
+// same calls.
 type provider struct {
 	server *httptest.Server
 	script *demo.Scripted
@@ -27,9 +27,9 @@ type provider struct {
 	bodies [][]byte
 }
 
+// newProvider returns a provider whose model asks for one tool call a round and answers in the last.
 func newProvider(b *testing.B) *provider {
-	p := &provider{}
-	script := demo.NewScripted(demo.Options{Delay: -1}, func(req demo.Request) demo.Response {
+	return newScripted(b, func(req demo.Request) demo.Response {
 		n := 0
 		for _, m := range req.Messages { // each conversation has one turn
 			if m.Role == "assistant" {
@@ -41,6 +41,12 @@ func newProvider(b *testing.B) *provider {
 		}
 		return demo.Say("Done.")
 	})
+}
+
+// newScripted returns a provider whose model answers by a script.
+func newScripted(b *testing.B, answer func(demo.Request) demo.Response) *provider {
+	p := &provider{}
+	script := demo.NewScripted(demo.Options{Delay: -1}, answer)
 	p.script = script
 	p.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)

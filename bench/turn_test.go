@@ -123,15 +123,7 @@ func BenchmarkTurnOnDisk(b *testing.B) {
 	n, row, done := 0, 0, 0
 	commit := func() { // spread as evenly over the calls as the turn's are
 		for ; done < commits*(row+1)/rounds; done++ {
-			err := bare.Update(func(tx *bbolt.Tx) error {
-				bucket, err := tx.CreateBucketIfNotExists([]byte("records"))
-				if err != nil {
-					return err
-				}
-				key := []byte(fmt.Sprintf("%d/%d", n, done))
-				return bucket.Put(key, make([]byte, 300))
-			})
-			if err != nil {
+			if err := bareCommit(bare); err != nil {
 				b.Fatal(err)
 			}
 		}

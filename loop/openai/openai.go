@@ -25,7 +25,7 @@ type Config = provider.Config
 // New checks the configuration and makes a model that is talked to by chat completions.
 func New(config Config) (*provider.Model, error) {
 	config = located(config)
-	return provider.New("chat", config, completions{config})
+	return provider.New("chat", config, completions{config, &declared{}})
 }
 
 // NewResponses checks the configuration and makes a model that is talked to by the Responses API.
@@ -42,13 +42,16 @@ func located(config Config) Config {
 }
 
 // completions is the chat completions mode.
-type completions struct{ config Config }
+type completions struct {
+	config   Config
+	declared *declared
+}
 
 // Send implements provider.Mode.
 func (m completions) Send(x *provider.Exchange, c provider.Conversation, b *provider.Builder) error {
 	config := chat.DefaultConfig(m.config.APIKey)
 	config.BaseURL = m.config.BaseURL
-	config.HTTPClient = wording{x, c}
+	config.HTTPClient = wording{x, c, m.declared}
 	stream, err := chat.NewClientWithConfig(config).CreateChatCompletionStream(x.Context(), m.request(c))
 	if err != nil {
 		if isRefusal(err) {

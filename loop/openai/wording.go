@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"sync/atomic"
 
 	chat "github.com/sashabaranov/go-openai"
 
@@ -16,18 +17,13 @@ import (
 // wording sends requests with the messages and the tools in them. go-openai's messages have no place for reasoning that
 // goes back, and both take it several times as long to encode, which counts, as each request has all of them in it.
 type wording struct {
-	x *provider.Exchange
-	c provider.Conversation
+	x        *provider.Exchange
+	c        provider.Conversation
+	declared *declared
 }
 
 // noMessages is how go-openai encodes a request without messages.
 var noMessages = []byte(`"messages":null`)
-
-// history is what stands in that place.
-type history struct {
-	Tools    []chatTool    `json:"tools,omitempty"`
-	Messages []wireMessage `json:"messages"`
-}
 
 // Do implements chat.HTTPDoer.
 func (w wording) Do(req *http.Request) (*http.Response, error) {
@@ -35,15 +31,44 @@ func (w wording) Do(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, provider.BadRequest("read the request: %w", err)
 	}
-	words, err := json.Marshal(history{chatTools(w.c.Tools), wireMessages(w.c)})
+	tools, err := w.declared.word(w.c.Tools)
+	if err != nil {
+		return nil, provider.BadRequest("word the tools: %w", err)
+	}
+	messages, err := json.Marshal(wireMessages(w.c))
 	if err != nil {
 		return nil, provider.BadRequest("word the messages: %w", err)
 	}
 	before, after, _ := bytes.Cut(body, noMessages)
-	body = slices.Concat(before, words[1:len(words)-1], after)
+	body = slices.Concat(before, tools, []byte(`"messages":`), messages, after)
 	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	return w.x.Do(req)
+}
+
+// declared remembers how the tools of the last request were worded: those of the next one are the same, as a rule.
+type declared struct{ last atomic.Pointer[wordedTools] }
+
+type wordedTools struct {
+	tools []provider.Tool
+	words []byte
+}
+
+// word returns tools as they stand in a request, a comma behind them; nothing if there are none.
+func (d *declared) word(tools []provider.Tool) ([]byte, error) {
+	if len(tools) == 0 {
+		return nil, nil
+	}
+	if last := d.last.Load(); last != nil && &last.tools[0] == &tools[0] { // they are shared and never changed
+		return last.words, nil
+	}
+	words, err := json.Marshal(chatTools(tools))
+	if err != nil {
+		return nil, err
+	}
+	words = slices.Concat([]byte(`"tools":`), words, []byte(","))
+	d.last.Store(&wordedTools{tools, words})
+	return words, nil
 }
 
 // wireMessage is a message of a chat completion. No content and no arguments are empty here, but for an assistant's:

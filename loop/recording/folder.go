@@ -14,10 +14,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/talaria-agent/talaria/loop"
 	"github.com/talaria-agent/talaria/sessions"
+	"github.com/talaria-agent/talaria/tools"
 )
 
 // perTurn is how long one recording may be, in bytes, if the folder holds as much.
@@ -29,6 +31,8 @@ type Folder struct {
 	Path    string
 	Max     int64 // bytes of all recordings together; the oldest are forgotten first
 	Program string
+
+	described atomic.Pointer[described] // the tools of the last turn; writing schemas down takes longer than all else here
 
 	making sync.Mutex // of files and folders, against sweeping them away
 	swept  bool       // once at least
@@ -42,8 +46,24 @@ func (f *Folder) Begin(ctx context.Context, setup loop.Setup, work loop.Turn) (l
 	if err != nil {
 		return work, nil, fmt.Errorf("begin a recording: %w", err)
 	}
-	work, r := Record(ctx, file, int(min(perTurn, f.Max)), f.Program, setup, work)
+	work, r := record(ctx, file, int(min(perTurn, f.Max)), f.Program, setup, work, f.specs(work.Tools))
 	return work, func(o loop.Outcome) error { return errors.Join(r.End(o), f.close(file)) }, nil
+}
+
+// described are the tools of a registry, which never change.
+type described struct {
+	registry *tools.Registry
+	specs    []toolSpec
+}
+
+// specs describes the tools of a registry, once as long as turns have the same.
+func (f *Folder) specs(registry *tools.Registry) []toolSpec {
+	d := f.described.Load()
+	if d == nil || d.registry != registry {
+		d = &described{registry, specsOf(registry)}
+		f.described.Store(d)
+	}
+	return d.specs
 }
 
 // close closes a recording and counts it.

@@ -36,6 +36,11 @@ var _ loop.Tape = (*Recorder)(nil)
 // Record begins the recording of a turn that the loop is about to take up under ctx, in at most limit bytes, and returns
 // the turn to run instead. program is the version of it all.
 func Record(ctx context.Context, out io.Writer, limit int, program string, setup loop.Setup, work loop.Turn) (loop.Turn, *Recorder) {
+	return record(ctx, out, limit, program, setup, work, specsOf(work.Tools))
+}
+
+// record is Record for a turn whose tools have been described.
+func record(ctx context.Context, out io.Writer, limit int, program string, setup loop.Setup, work loop.Turn, specs []toolSpec) (loop.Turn, *Recorder) {
 	s := work.Journal.Session()
 	r := &Recorder{
 		ctx: ctx, observe: work.Observe, out: out, room: limit, began: time.Now(),
@@ -43,12 +48,7 @@ func Record(ctx context.Context, out io.Writer, limit int, program string, setup
 	}
 	h := header{
 		Version: version, Key: s.Key, ID: work.ID, Chat: work.Scope.Chat, Program: program, At: r.began, Resumed: work.Resumed, Within: work.Within, Revision: s.Revision,
-		Setup: setup,
-	}
-	if work.Tools != nil {
-		for _, t := range work.Tools.Tools() {
-			h.Tools = append(h.Tools, specOf(t))
-		}
+		Setup: setup, Tools: specs,
 	}
 	r.write(line{Kind: kindTurn, Turn: &h})
 	if steer := work.Steer; steer != nil {
@@ -65,6 +65,17 @@ func baseline(s *sessions.Session) loop.Request {
 		req.System, req.Tools = s.Prompt.System, s.Prompt.Tools
 	}
 	return req
+}
+
+// specsOf describes all tools of a registry, which may be nil.
+func specsOf(registry *tools.Registry) (all []toolSpec) {
+	if registry == nil {
+		return nil
+	}
+	for _, t := range registry.Tools() {
+		all = append(all, specOf(t))
+	}
+	return all
 }
 
 func specOf(t tools.Tool) toolSpec {
