@@ -37,9 +37,8 @@ func (t *turn) compressNow(focus string) turnEnd {
 	defer t.typing.stop()
 	ctx, stop := loop.Unhurried(t.ctx)
 	defer stop()
-	s := t.log.snapshot()
 	entries, text := []sessions.Entry(nil), ""
-	compaction, err := g.parts.Compressor.Compress(ctx, s, loop.Aim{Focus: focus, Work: t.workFolder(), Flush: t.flush})
+	compaction, err := g.parts.Compressor.Compress(ctx, t.task(t.workFolder()), focus)
 	switch {
 	case ctx.Err() != nil:
 		return turnEnd{unstarted: t.inputs}

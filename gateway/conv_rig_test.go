@@ -162,15 +162,16 @@ func (r *rig) start() {
 		r.t.Fatal(err)
 	}
 	compressor := loop.NewCompressor(r.model, r.window, r.cfg.MaxOutput)
-	var before gateway.Compressor = compressor
-	if r.stuck {
-		before = stuckCompressor{}
-	}
 	var model loop.Model = r.model
 	if r.fallback {
 		model = loop.NewChain(loop.Link{Model: overloaded{}}, loop.Link{Model: r.model, Profile: loop.Profile{Window: r.scarce}})
 	}
 	runner := &loop.Runner{Model: model, Limits: r.limits, Compressor: compressor, Log: log}
+	var before gateway.Compressor = runner
+	var recorder gateway.Recorder = r.recordings
+	if r.stuck {
+		before, recorder = stuckCompressor{}, turnsAlone{r.recordings}
+	}
 	if r.ask != nil {
 		runner.Policy = tools.AskByRisk(r.ask)
 	}
@@ -178,7 +179,7 @@ func (r *rig) start() {
 	copies := checkpoint.New(checkpoint.Options{Folder: r.cfg.WorkRoot + "-copies", Keep: 20, Skip: []string{loop.ResultsFolder}, Log: log})
 	runner.Hooks = append(runner.Hooks, copies)
 	parts := gateway.Parts{
-		Store: r.mortal, Adapters: []platforms.Adapter{adapter}, Tools: r.tools, Missing: r.missing, Notes: r.notebook, Log: log, Recorder: r.recordings, Compressor: before, Runner: runner,
+		Store: r.mortal, Adapters: []platforms.Adapter{adapter}, Tools: r.tools, Missing: r.missing, Notes: r.notebook, Log: log, Recorder: recorder, Compressor: before, Runner: runner,
 		Observe: r.counts.observe, Checkpoints: copies,
 	}
 	if r.smart {
@@ -283,7 +284,7 @@ func (overloaded) Call(context.Context, loop.Request, func(string)) (loop.Reply,
 // stuckCompressor is one whose last compressions did not help.
 type stuckCompressor struct{}
 
-func (stuckCompressor) Compress(context.Context, *sessions.Session, loop.Aim) (sessions.Compaction, error) {
+func (stuckCompressor) Compress(context.Context, loop.Turn, string) (sessions.Compaction, error) {
 	return sessions.Compaction{}, loop.ErrIneffective
 }
 
@@ -310,4 +311,11 @@ func (l *logBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.String()
+}
+
+// turnsAlone records no compressions: the one above could not be played.
+type turnsAlone struct{ *recording.Folder }
+
+func (turnsAlone) BeginCompression(_ context.Context, _ loop.Setup, work loop.Turn) (loop.Turn, func(sessions.Compaction, error) error, error) {
+	return work, func(sessions.Compaction, error) error { return nil }, nil
 }

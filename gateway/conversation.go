@@ -284,10 +284,14 @@ func (c *conversation) resume(ctx context.Context, open *sessions.Turn, claimed 
 // abandon closes a turn that cannot go on.
 func (c *conversation) abandon(ctx context.Context, open *sessions.Turn) error {
 	var entries []sessions.Entry
+	unstarted := slices.Concat(open.Unstarted())
 	for _, call := range open.Open {
+		outcome, text := sessions.OutcomeUnknown, "The outcome of this call is unknown."
+		if slices.Contains(unstarted, call) {
+			outcome, text = sessions.OutcomeInterrupted, "This call was not started."
+		}
 		entries = append(entries, sessions.ToolResult{
-			Turn: open.ID, Outcome: sessions.OutcomeUnknown,
-			Message: sessions.Message{Role: sessions.RoleTool, ToolCallID: call.ID, Text: "The outcome of this call is unknown."},
+			Turn: open.ID, Outcome: outcome, Message: sessions.Message{Role: sessions.RoleTool, ToolCallID: call.ID, Text: text},
 		})
 	}
 	entries = append(entries, sessions.TurnEnded{

@@ -358,10 +358,12 @@ func (b *bench) start() {
 		}
 		adapters = append(adapters, a)
 	}
-	compressor := loop.NewCompressor(b.model, b.cfg.Window, b.cfg.MaxOutput)
+	runner := &loop.Runner{
+		Model: b.model, Policy: tools.AskByRisk{tools.Executes}, Compressor: loop.NewCompressor(b.model, b.cfg.Window, b.cfg.MaxOutput), Log: log,
+	}
 	g, err := gateway.New(b.cfg, gateway.Parts{
-		Store: b.store, Adapters: adapters, Tools: registry, Compressor: compressor, Log: log, Observe: b.counts.observe,
-		Runner: &loop.Runner{Model: b.model, Policy: tools.AskByRisk{tools.Executes}, Compressor: compressor, Log: log},
+		Store: b.store, Adapters: adapters, Tools: registry, Compressor: runner, Log: log, Observe: b.counts.observe,
+		Runner: runner,
 	})
 	if err != nil {
 		b.t.Fatal(err)

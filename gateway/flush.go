@@ -59,11 +59,6 @@ func (c *conversation) stopFlush() bool {
 	return true
 }
 
-// flush notes what a history holds that the turn is about to compress.
-func (t *turn) flush(ctx context.Context) {
-	t.c.g.flush(ctx, t.log, loop.Flush{ID: t.id + ".notes", Session: t.log.snapshot(), Scope: t.scope("")})
-}
-
 // flush lets the model take notes and writes them down as they come.
 func (g *Gateway) flush(ctx context.Context, log *convLog, f loop.Flush) {
 	f.Tools = g.parts.Tools

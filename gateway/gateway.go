@@ -91,9 +91,9 @@ type Judge interface {
 	Judge(ctx context.Context, ask tools.Ask) (loop.Opinion, error)
 }
 
-// Compressor shortens a session's history.
+// Compressor shortens a session's history between turns. A loop.Runner is one.
 type Compressor interface {
-	Compress(ctx context.Context, s *sessions.Session, aim loop.Aim) (sessions.Compaction, error)
+	Compress(ctx context.Context, work loop.Turn, focus string) (sessions.Compaction, error)
 }
 
 // Gateway is the running whole. Make it with New, run it once with Run.

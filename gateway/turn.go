@@ -162,11 +162,10 @@ func (t *turn) loop() turnEnd {
 	if err != nil {
 		g.log.Error("the work folder is not usable", "conversation", t.c.key, "error", err)
 	}
+	task := t.task(work)
 	journal := &turnJournal{t: t}
-	task, ended := t.recorded(loop.Turn{
-		ID: t.id, Journal: journal, Tools: g.parts.Tools, Resumed: t.resumed, Within: t.within, Observe: t.observe,
-		Scope: t.scope(work), Steer: t.steer, Log: g.log.With("conversation", t.c.key, "message", t.inputs[0].item),
-	})
+	task.Journal, task.Resumed, task.Within, task.Observe, task.Steer = journal, t.resumed, t.within, t.observe, t.steer
+	task, ended := t.recorded(task)
 	left := t.log.snapshot().Turn.Questions
 	outcome := g.runner.Run(t.ctx, task)
 	ended(outcome)
@@ -177,6 +176,15 @@ func (t *turn) loop() turnEnd {
 		t.closeLeft(left)
 	}
 	return turnEnd{outcome: outcome, err: journal.err}
+}
+
+// task is what the loop has to know about the turn, whatever it does for it. work is the work folder.
+func (t *turn) task(work string) loop.Turn {
+	g := t.c.g
+	return loop.Turn{
+		ID: t.id, Journal: &turnJournal{t: t}, Tools: g.parts.Tools, Scope: t.scope(work),
+		Log: g.log.With("conversation", t.c.key, "message", t.inputs[0].item),
+	}
 }
 
 // observe takes an event of the loop. It never blocks.
@@ -295,7 +303,9 @@ func (t *turn) compress() {
 	}
 	ctx, stop := loop.Unhurried(t.ctx)
 	defer stop()
-	compaction, err := g.parts.Compressor.Compress(ctx, s, loop.Aim{Work: t.workFolder(), Flush: t.flush})
+	work, ended := t.recordedCompression(t.task(t.workFolder()))
+	compaction, err := g.parts.Compressor.Compress(ctx, work, "")
+	ended(compaction, err)
 	if err != nil {
 		t.notCompressed(s, before, err)
 		return

@@ -157,6 +157,7 @@ func (c *Compressor) compress(ctx context.Context, s *sessions.Session, aim Aim,
 	}
 	out := carry(s)
 	out.Before, out.Count = ContextTokens(s), s.Compactions+1
+	name := fmt.Sprintf("compacted%d-%d", s.Revision, out.Count) // before notes are taken
 	ratio := calibrate(s)
 	messages, _ := Repair(s.Messages)
 	plan := layOut(messages, c.tailBudget(), c.maxMessages()/2)
@@ -179,7 +180,7 @@ func (c *Compressor) compress(ctx context.Context, s *sessions.Session, aim Aim,
 		}
 		out.Messages, tags = spread(all, tagUnits(all, c.tailBudget(), c.maxMessages()/2))
 	}
-	protect(out.Messages, tags, int(protectedShare*float64(c.window)/max(ratio.factor(), 0.1)), aim.Work, fmt.Sprintf("compacted%d-%d", s.Revision, out.Count))
+	protect(out.Messages, tags, int(protectedShare*float64(c.window)/max(ratio.factor(), 0.1)), aim.Work, name)
 	if err := CheckLedger(out.Messages); err != nil {
 		return sessions.Compaction{}, fmt.Errorf("compress: the shorter ledger is not valid: %w", err)
 	}

@@ -12,7 +12,6 @@ import (
 
 const (
 	batchTime   = 7 * time.Minute // after which no more calls of one reply are started, without the waiting for people
-	maxParallel = 8
 	previewSize = 200
 
 	notStartedText = "This call was not started, because the turn was interrupted."
@@ -23,6 +22,7 @@ type finished struct {
 	call    sessions.ToolCall
 	text    string
 	outcome sessions.Outcome
+	idle    bool // it was cut short before it began, or before a restart
 	took    time.Duration
 	fault   fault            // zero if all went well
 	content string           // names what the tool returned, before it was shaped; empty if it did not run
@@ -31,9 +31,9 @@ type finished struct {
 	cost    float64          // of that, in US dollars
 }
 
-// execution runs the calls of one reply. Calls run in batches, one batch after the other; those of one batch run side
-// by side. Results are committed in call order, each as soon as all before it are in. The goroutines that it starts
-// have ended when it returns, but for a tool that ignores its context (see stragglers).
+// execution runs the calls of one reply, step by step. Results are committed in call order, each as soon as all before it
+// are in, and all of a step before the next one begins. The goroutines that it starts have ended when it returns, but for
+// a tool that ignores its context (see stragglers).
 type execution struct {
 	t       *turn
 	calls   []prepared
@@ -43,42 +43,23 @@ type execution struct {
 	until   time.Duration // on the turn's clock, when no more calls are started
 }
 
-// execute runs calls and commits their results. At most budget of them run. An error means that the log is lost.
-func (t *turn) execute(ctx context.Context, calls []requested, budget int) error {
-	e := &execution{t: t, results: make([]*finished, len(calls)), until: t.clock.used() + batchTime}
-	for i, c := range calls {
-		p := t.tools.prepare(c)
-		if i >= budget {
-			p.refuse(sessions.OutcomeSkipped, fault{}, budgetSpent(c.Name))
-		}
-		e.calls = append(e.calls, p)
-	}
+// execute runs the planned calls and commits their results. An error means that the log is lost.
+func (t *turn) execute(ctx context.Context, work plan) error {
+	e := &execution{t: t, calls: work.calls, results: make([]*finished, len(work.calls)), until: t.clock.used() + batchTime}
 	t.health.looked(e.calls)
-	for from := 0; from < len(calls) && e.broken == nil; {
-		to := e.batchEnd(from)
-		e.runBatch(ctx, from, to)
+	from := 0
+	for _, to := range work.ends {
+		if e.broken == nil {
+			e.runStep(ctx, from, to)
+		}
 		from = to
 	}
 	t.repeated.learnt(e.calls, e.results)
 	return e.broken
 }
 
-// batchEnd returns the end of the batch that begins at a call: as many calls as may run side by side.
-func (e *execution) batchEnd(from int) int {
-	to := from + 1
-	for to < len(e.calls) && to-from < maxParallel {
-		for _, before := range e.calls[from:to] {
-			if !before.beside(e.calls[to]) {
-				return to
-			}
-		}
-		to++
-	}
-	return to
-}
-
-// runBatch runs the calls from..to-1 side by side and commits their results.
-func (e *execution) runBatch(ctx context.Context, from, to int) {
+// runStep runs the calls from..to-1 side by side and commits their results.
+func (e *execution) runStep(ctx context.Context, from, to int) {
 	type arrival struct {
 		index  int
 		result finished
@@ -115,8 +96,10 @@ func (e *execution) admit(ctx context.Context, p prepared) (early finished, over
 	over = true
 	early = finished{call: p.call}
 	switch {
+	case p.answer != "":
+		early.outcome, early.text, early.idle = p.outcome, p.answer, true
 	case ctx.Err() != nil:
-		early.outcome, early.text = sessions.OutcomeInterrupted, notStartedText
+		early.outcome, early.text, early.idle = sessions.OutcomeInterrupted, notStartedText, true
 		if halted(ctx) == timedOut {
 			early.outcome, early.text = sessions.OutcomeSkipped, timeIsUp(p.call.Name).text()
 		}
@@ -147,7 +130,7 @@ func (e *execution) commit(ctx context.Context) {
 	parked := parking(ctx)
 	var ready []finished
 	for i := e.written; i < len(e.results) && e.results[i] != nil; i++ {
-		if parked && cutShort(e.results[i].outcome) {
+		if parked && e.results[i].cutShort() {
 			break
 		}
 		ready = append(ready, *e.results[i])
@@ -176,8 +159,9 @@ func (e *execution) commit(ctx context.Context) {
 	}
 }
 
-func cutShort(o sessions.Outcome) bool {
-	return o == sessions.OutcomeInterrupted || o == sessions.OutcomeUnknown
+// cutShort tells whether a call had begun, or had been asked about, and was not done.
+func (f finished) cutShort() bool {
+	return !f.idle && (f.outcome == sessions.OutcomeInterrupted || f.outcome == sessions.OutcomeUnknown)
 }
 
 // parking tells whether a context was cancelled in a way that leaves the turn open.

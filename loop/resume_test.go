@@ -1,7 +1,11 @@
 package loop_test
 
 import (
+	"context"
+	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -57,6 +61,81 @@ func TestResume(t *testing.T) {
 			if diff := cmp.Diff(c.outcomes, c.j.outcomes()); diff != "" {
 				t.Error(diff)
 			}
+		})
+	}
+}
+
+// TestNeverStartedCalls: after a crash, or a restart on purpose, only those calls of a reply whose effects are not known
+// are said to be so; the others are said not to have been started.
+func TestNeverStartedCalls(t *testing.T) {
+	const unknown, unstarted = sessions.OutcomeUnknown, sessions.OutcomeInterrupted
+	for name, c := range map[string]struct {
+		calls  []sessions.ToolCall
+		want   []sessions.Outcome
+		parked bool // on purpose
+	}{
+		"behind the first": {
+			[]sessions.ToolCall{call("a", "hang", `{"text":"1"}`), call("b", "write", `{"text":"2"}`), call("c", "echo", `{"text":"3"}`)},
+			[]sessions.Outcome{unknown, unstarted, unstarted},
+			false,
+		},
+		"between": {
+			[]sessions.ToolCall{call("a", "write", `{"text":"1"}`), call("b", "hang", `{"text":"2"}`), call("c", "write", `{"text":"3"}`)},
+			[]sessions.Outcome{sessions.OutcomeOK, unknown, unstarted},
+			false,
+		},
+		"side by side": {
+			[]sessions.ToolCall{call("a", "wait", `{"text":"1"}`), call("b", "wait", `{"text":"2"}`), call("c", "wait", `{"txet":"3"}`), call("d", "write", `{"text":"3"}`)},
+			[]sessions.Outcome{unknown, unknown, unstarted, unstarted},
+			false,
+		},
+		"parked": {
+			[]sessions.ToolCall{call("a", "write", `{"text":"1"}`), call("b", "hang", `{"text":"2"}`), call("c", "write", `{"text":"3"}`)},
+			[]sessions.Outcome{sessions.OutcomeOK, unknown, unstarted},
+			true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				hang := func(ctx context.Context, _ string) (tools.Result, error) {
+					<-ctx.Done()
+					return tools.Result{}, ctx.Err()
+				}
+				reg := registry(t, echo(t), tool(t, tools.Spec{Name: "hang", Risk: tools.Writes}, hang),
+					tool(t, tools.Spec{Name: "wait", Risk: tools.ReadOnly, Parallel: true}, hang),
+					tool(t, tools.Spec{Name: "write", Risk: tools.Writes}, func(context.Context, string) (tools.Result, error) {
+						return tools.Result{Text: "written"}, nil
+					}))
+				j := newJournal(t, "go")
+				ctx, cancel := context.WithCancelCause(t.Context())
+				over := make(chan struct{})
+				go func() {
+					defer close(over)
+					parked(t, ctx, j, reg, modeltest.Calls("", c.calls...))
+				}()
+				synctest.Wait()
+				before := slices.Clone(j.entries)
+				cancel(loop.ErrParked)
+				<-over
+				if c.parked {
+					before = j.entries
+				}
+				j = &journal{t: t, s: &sessions.Session{Key: "k"}}
+				j.must(before...)
+				r := &loop.Runner{Model: modeltest.New(modeltest.Text("done"))}
+				o := r.Run(t.Context(), loop.Turn{ID: "t1", Journal: j, Tools: reg, Resumed: true})
+				if o.Reason != loop.EndAnswered {
+					t.Errorf("outcome: %+v", o)
+				}
+				if diff := cmp.Diff(c.want, j.outcomes()); diff != "" {
+					t.Error(diff)
+				}
+				for i, text := range j.results() {
+					if begun := c.want[i] != unstarted; strings.Contains(text, "not started") == begun {
+						t.Errorf("call %d: %s", i+1, text)
+					}
+				}
+			})
 		})
 	}
 }

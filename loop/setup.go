@@ -28,38 +28,58 @@ type CompressorSetup struct {
 	SummarizeAt float64 `json:"summarize_at,omitempty"`
 	MaxMessages int     `json:"max_messages,omitempty"`
 	Mute        bool    `json:"mute,omitempty"` // it has no model, and writes digests
+	// The models that write summaries and take notes, in order, and their sizes. None = those of the turn.
+	Models []string `json:"models,omitempty"`
+	Sizes  []Size   `json:"sizes,omitempty"`
 }
 
 // Setup returns the runner's setup as it is now.
 func (r *Runner) Setup() Setup {
 	s := Setup{Limits: r.Limits.orDefaults()}
-	for _, l := range chainOf(r.Model).order() {
-		s.Models = append(s.Models, l.Model.Name())
-		s.Sizes = append(s.Sizes, Size{l.Profile.Window, l.Profile.MaxOutput})
-	}
+	s.Models, s.Sizes = namesAndSizes(r.Model)
 	if c := r.Compressor; c != nil {
 		s.Compressor = &CompressorSetup{
 			Window: c.window, PreflightAt: c.PreflightAt, SummarizeAt: c.SummarizeAt, MaxMessages: c.MaxMessages, Mute: c.model == nil,
+		}
+		if c.model != nil {
+			s.Compressor.Models, s.Compressor.Sizes = namesAndSizes(c.model)
 		}
 	}
 	return s
 }
 
-// Runner returns a runner of that setup whose models model makes of their names.
-func (s Setup) Runner(model func(name string) Model) *Runner {
+// namesAndSizes returns the names and sizes of a model's chain.
+func namesAndSizes(m Model) (names []string, sizes []Size) {
+	for _, l := range chainOf(m).order() {
+		names = append(names, l.Model.Name())
+		sizes = append(sizes, Size{l.Profile.Window, l.Profile.MaxOutput})
+	}
+	return names, sizes
+}
+
+// chain makes a chain of what namesAndSizes returns.
+func chain(names []string, sizes []Size, model func(name string) Model) *Chain {
 	var links []Link
-	for i, name := range s.Models {
+	for i, name := range names {
 		l := Link{Model: model(name)}
-		if i < len(s.Sizes) {
-			l.Profile = Profile{Window: s.Sizes[i].Window, MaxOutput: s.Sizes[i].MaxOutput}
+		if i < len(sizes) {
+			l.Profile = Profile{Window: sizes[i].Window, MaxOutput: sizes[i].MaxOutput}
 		}
 		links = append(links, l)
 	}
-	r := &Runner{Model: NewChain(links...), Limits: s.Limits}
+	return NewChain(links...)
+}
+
+// Runner returns a runner of that setup whose models model makes of their names.
+func (s Setup) Runner(model func(name string) Model) *Runner {
+	r := &Runner{Model: chain(s.Models, s.Sizes, model), Limits: s.Limits}
 	if c := s.Compressor; c != nil {
 		summariser := r.Model
-		if c.Mute {
+		switch {
+		case c.Mute:
 			summariser = nil
+		case len(c.Models) > 0:
+			summariser = chain(c.Models, c.Sizes, model)
 		}
 		r.Compressor = NewCompressor(summariser, c.Window, 0)
 		r.Compressor.PreflightAt, r.Compressor.SummarizeAt, r.Compressor.MaxMessages = c.PreflightAt, c.SummarizeAt, c.MaxMessages

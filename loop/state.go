@@ -19,9 +19,11 @@ const (
 	notAnswered            = "(There is no answer: this was interrupted.)"
 )
 
-// commitReply writes a reply that has tool calls, before any of them runs.
+// commitReply writes a reply that has tool calls, with the plan of them, before any of them runs.
 func (t *turn) commitReply(ctx context.Context) error {
-	return t.Journal.Append(context.WithoutCancel(ctx), t.replyEntry(t.reply.message))
+	e := t.replyEntry(t.reply.message)
+	e.Plan = t.planned.noted()
+	return t.Journal.Append(context.WithoutCancel(ctx), e)
 }
 
 func (t *turn) replyEntry(m sessions.Message) sessions.AssistantMessage {
@@ -60,24 +62,29 @@ func (t *turn) resultEntry(call, text string, outcome sessions.Outcome) sessions
 	return sessions.ToolResult{Turn: t.ID, Message: m, Outcome: outcome}
 }
 
-// commitResumed writes that the turn goes on after a crash, and closes the calls that were open then, but for those that
-// a person is asked about.
+// commitResumed writes that the turn goes on after a crash, and closes the calls that were open then, up to the first one
+// that can be made again because a person is still to be asked about it.
 func (t *turn) commitResumed(ctx context.Context) error {
 	entries := []sessions.Entry{sessions.TurnResumed{Turn: t.ID, Within: t.Within, At: time.Now()}}
 	open := t.Journal.Session().Turn
-	again, after := open.Unstarted()
+	again, unstarted := open.Unstarted()
 	for _, c := range open.Open {
 		if slices.Contains(again, c) {
-			continue
+			break
 		}
-		if slices.Contains(after, c) {
-			entries = append(entries, t.resultEntry(c.ID, notStartedAfterRestart, sessions.OutcomeInterrupted))
-			continue
-		}
-		t.log.Info("outcome of call unknown after restart", "call", c.ID, "tool", c.Name)
-		entries = append(entries, t.resultEntry(c.ID, unknownAfterRestart, sessions.OutcomeUnknown))
+		outcome, text := cutOff(slices.Contains(unstarted, c))
+		t.log.Info("call cut off by a restart", "call", c.ID, "tool", c.Name, "outcome", outcome)
+		entries = append(entries, t.resultEntry(c.ID, text, outcome))
 	}
 	return t.Journal.Append(context.WithoutCancel(ctx), entries...)
+}
+
+// cutOff is the result of a call that was open when the process died and is not made again.
+func cutOff(unstarted bool) (sessions.Outcome, string) {
+	if unstarted {
+		return sessions.OutcomeInterrupted, notStartedAfterRestart
+	}
+	return sessions.OutcomeUnknown, unknownAfterRestart
 }
 
 // steer writes down what people have said since the last step, so that the next model call sees it.
@@ -181,8 +188,13 @@ func (t *turn) settle(ctx context.Context) {
 func (t *turn) closing() []sessions.Entry {
 	s := t.Journal.Session()
 	var entries []sessions.Entry
+	unstarted := slices.Concat(s.Turn.Unstarted())
 	for _, c := range s.Turn.Open { // only after a panic; whatever ends a turn otherwise has closed them
-		entries = append(entries, t.resultEntry(c.ID, lostResult, sessions.OutcomeUnknown))
+		if slices.Contains(unstarted, c) {
+			entries = append(entries, t.resultEntry(c.ID, notStartedText, sessions.OutcomeInterrupted))
+		} else {
+			entries = append(entries, t.resultEntry(c.ID, lostResult, sessions.OutcomeUnknown))
+		}
 	}
 	last := sessions.Message{Role: sessions.RoleUser}
 	if n := len(s.Messages); n > 0 {

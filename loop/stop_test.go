@@ -153,7 +153,7 @@ func TestPark(t *testing.T) {
 		if o.Reason != loop.EndAnswered || o.Rounds != 2 || o.Calls != 3 {
 			t.Errorf("outcome: %+v", o)
 		}
-		want := []sessions.Outcome{sessions.OutcomeOK, sessions.OutcomeUnknown, sessions.OutcomeUnknown}
+		want := []sessions.Outcome{sessions.OutcomeOK, sessions.OutcomeUnknown, sessions.OutcomeInterrupted}
 		if diff := cmp.Diff(want, j.outcomes()); diff != "" {
 			t.Error(diff)
 		}

@@ -45,7 +45,21 @@ func (t *turn) tidy(ctx context.Context) signal {
 	return ""
 }
 
-// aim is what a compression within the turn aims at.
+// Compress compresses the history of a conversation in which no turn runs, as Compressor.Compress does; what the notes lack
+// of it is noted first. work is the turn that it comes before, or that it takes the place of: its ID names the work, and its
+// Journal gets the notes, whereas the Compaction is returned and for the caller to append. Its Scope, Tools, Tape and Log
+// are used, too.
+func (r *Runner) Compress(ctx context.Context, work Turn, focus string) (sessions.Compaction, error) {
+	if r.Compressor == nil {
+		return sessions.Compaction{}, ErrNothingToCompress
+	}
+	t := newTurn(r, work)
+	aim := t.aim()
+	aim.Focus = focus
+	return r.Compressor.Compress(ctx, t.Journal.Session(), aim)
+}
+
+// aim is what a compression within the turn, or before it, aims at.
 func (t *turn) aim() Aim {
 	return Aim{Work: t.Scope.Work, Flush: t.flush, tape: t.Tape, lane: t.lane}
 }

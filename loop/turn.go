@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -37,6 +38,7 @@ type turn struct {
 	cost     cost // since the process took the turn up
 
 	reply          reply          // of the last model call
+	planned        plan           // of its calls
 	err            error          // of the last model call
 	tries          int            // failed tries of the current model call
 	empties        int            // empty replies to the current model call
@@ -217,6 +219,7 @@ func (t *turn) think(ctx context.Context) signal {
 		t.outcome = t.answer()
 		return saidText
 	}
+	t.planned = t.plan(t.reply.calls, min(t.limits.MaxToolCalls-t.budget.calls, t.tree.callsLeft()))
 	if err := t.commitReply(ctx); err != nil {
 		return t.leave(err)
 	}
@@ -239,11 +242,16 @@ func (t *turn) outputTokens() int {
 	return estimate(t.reply.message)
 }
 
-// act runs the tool calls of the last reply.
+// act runs the tool calls of the last reply. Those of before a restart have been counted.
 func (t *turn) act(ctx context.Context) signal {
 	t.draft = nil
-	calls, left := t.taken()
-	if err := t.execute(ctx, calls, left); err != nil {
+	if t.reply.message.Blank() {
+		t.planned = t.reopened()
+	} else {
+		t.repeated.saw(t.reply.message.ToolCalls)
+		t.spend(budget{calls: len(t.reply.calls)})
+	}
+	if err := t.execute(ctx, t.planned); err != nil {
 		return t.leave(err)
 	}
 	if halted(ctx) == cancelled {
@@ -252,18 +260,22 @@ func (t *turn) act(ctx context.Context) signal {
 	return observed
 }
 
-// taken returns the calls that are to run, and how many of them may. Calls of before a restart have been counted.
-func (t *turn) taken() (calls []requested, left int) {
-	if open := t.Journal.Session().Turn.Open; t.reply.message.Blank() {
-		for _, c := range open {
-			calls = append(calls, readCall(c, FinishTools))
+// reopened plans the calls that are open since before a restart: those that can be made again, and, in their order, those
+// that are only to be answered.
+func (t *turn) reopened() plan {
+	open := t.Journal.Session().Turn
+	again, unstarted := open.Unstarted()
+	var all []prepared
+	for _, c := range open.Open {
+		if slices.Contains(again, c) {
+			all = append(all, t.tools.prepare(readCall(c, FinishTools)))
+		} else {
+			p := prepared{call: c}
+			p.outcome, p.answer = cutOff(slices.Contains(unstarted, c))
+			all = append(all, p)
 		}
-		return calls, len(calls)
 	}
-	t.repeated.saw(t.reply.message.ToolCalls)
-	left = min(t.limits.MaxToolCalls-t.budget.calls, t.tree.callsLeft())
-	t.spend(budget{calls: len(t.reply.calls)})
-	return t.reply.calls, left
+	return inSteps(all)
 }
 
 // observe checks every end condition.

@@ -44,6 +44,7 @@ type prepared struct {
 
 	outcome sessions.Outcome // set if it must not run
 	refusal *callError       // then, what the model gets to read
+	answer  string           // or this, whatever happens; empty = nothing is to be said yet
 	fault   fault            // and what it counts as
 }
 
@@ -69,6 +70,9 @@ func (p *prepared) refuse(outcome sessions.Outcome, f fault, e *callError) {
 	}
 }
 
+// asks tells whether a person is to be asked before the call begins.
+func (p prepared) asks() bool { return p.outcome == "" && p.judged.Verdict == tools.AskFirst }
+
 // beside tells whether two calls of one reply may run at the same time. A call that will not run is in nobody's way,
 // and one that a person is asked about runs alone, so that questions come one by one and in order.
 func (p prepared) beside(q prepared) bool {
@@ -77,7 +81,7 @@ func (p prepared) beside(q prepared) bool {
 		return true
 	case !p.spec.Parallel || !q.spec.Parallel:
 		return false
-	case p.judged.Verdict == tools.AskFirst || q.judged.Verdict == tools.AskFirst:
+	case p.asks() || q.asks():
 		return false
 	case !p.effects && !q.effects:
 		return true

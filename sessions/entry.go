@@ -51,10 +51,18 @@ type UserMessage struct {
 
 // AssistantMessage is one reply of the model, complete, with its tool calls. It is committed before any of them runs.
 type AssistantMessage struct {
-	Turn    string  `json:"turn"`
-	Message Message `json:"message"`
-	Usage   Usage   `json:"usage"`
-	Model   string  `json:"model,omitempty"`
+	Turn    string    `json:"turn"`
+	Message Message   `json:"message"`
+	Usage   Usage     `json:"usage"`
+	Model   string    `json:"model,omitempty"`
+	Plan    []Planned `json:"plan,omitempty"` // one for each of the calls; empty = all begin at once, and nobody is asked
+}
+
+// Planned is when a call of a reply begins. It tells after a crash which calls have not begun, without a commit for each
+// that does.
+type Planned struct {
+	Step int  `json:"step"`           // from 1; one begins when the log has all results of those before. 0 = the call never runs
+	Asks bool `json:"asks,omitempty"` // it does not begin before the log has a Decided that allows it
 }
 
 // Outcome says how a tool call ended.

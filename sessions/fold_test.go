@@ -124,12 +124,14 @@ func (w *writer) steer() {
 
 func (w *writer) reply() {
 	m := Message{Role: RoleAssistant, Text: "so"}
-	for range rapid.IntRange(0, 3).Draw(w.t, "calls") {
+	var plan []Planned
+	for n := range rapid.IntRange(0, 3).Draw(w.t, "calls") {
 		w.calls++
+		plan = append(plan, Planned{Step: n, Asks: n == 2})
 		m.ToolCalls = append(m.ToolCalls, ToolCall{ID: fmt.Sprintf("c%d", w.calls), Name: "ls", Arguments: "{}"})
 	}
 	w.open = slices.Clone(m.ToolCalls)
-	w.add(AssistantMessage{Turn: w.turn, Message: m, Usage: Usage{Input: rapid.IntRange(0, 9).Draw(w.t, "input")}})
+	w.add(AssistantMessage{Turn: w.turn, Message: m, Usage: Usage{Input: rapid.IntRange(0, 9).Draw(w.t, "input")}, Plan: plan})
 }
 
 func (w *writer) result() {

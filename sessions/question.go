@@ -71,23 +71,6 @@ func (s *Session) question(is func(Question) bool) (Question, bool) {
 	return s.Turn.Questions[i], true
 }
 
-// Unstarted tells which of the open calls are known to have done nothing: those that wait for a person or were refused by
-// one, and can be made again, and those that come after one that still waits.
-func (t *Turn) Unstarted() (again, after []ToolCall) {
-	waits := false
-	for _, c := range t.Open {
-		i := slices.IndexFunc(t.Questions, func(q Question) bool { return q.Call == c.ID })
-		switch {
-		case i >= 0 && (t.Questions[i].Tool == "" || t.Questions[i].Decided == nil || !t.Questions[i].Decided.Allowed):
-			again = append(again, c)
-			waits = waits || t.Questions[i].Tool == "" || t.Questions[i].Decided == nil
-		case waits:
-			after = append(after, c)
-		}
-	}
-	return again, after
-}
-
 // asked remembers a question. The list is never changed in place, because copies of the session share it.
 func (t *Turn) asked(e Asked) {
 	t.Questions = slices.Clone(t.Questions)

@@ -28,7 +28,7 @@ func everyEntry() []Entry {
 	}
 	turn := Turn{
 		ID: "t1", Inputs: []ItemID{"i1"}, Requester: "U1", Started: at, Rounds: 2, Calls: 3, Resumed: 1, Usage: usage,
-		Open: []ToolCall{call}, Bubble: "m1", From: 1, Parked: true,
+		Open: []ToolCall{call}, Plan: Plan{"c1": {Step: 2}}, Bubble: "m1", From: 1, Parked: true,
 		Questions: []Question{{Asked: asked, Decided: &decided}}, Delegated: Spent{Rounds: 1, Calls: 2, Tokens: 3, Usage: usage},
 	}
 	todos := []Todo{{ID: "1", Content: "look", Status: TodoInProgress}}
@@ -46,7 +46,7 @@ func everyEntry() []Entry {
 		TurnStarted{Turn: "t1", Inputs: []ItemID{"i1", "i2"}, Requester: "U1", At: at},
 		TurnResumed{Turn: "t1", Within: true, At: at},
 		UserMessage{Turn: "t1", Message: user},
-		AssistantMessage{Turn: "t1", Message: assistant, Usage: usage, Model: "m"},
+		AssistantMessage{Turn: "t1", Message: assistant, Usage: usage, Model: "m", Plan: []Planned{{Step: 1, Asks: true}}},
 		ToolResult{Turn: "t1", Message: Message{Role: RoleTool, Text: "x", ToolCallID: "c1"}, Outcome: OutcomeOK},
 		TurnEnded{Turn: "t1", Reason: "done", Error: "none", Usage: usage, Rounds: 2, At: at},
 		prompt,

@@ -57,6 +57,7 @@ type Turn struct {
 	Parked    bool       `json:"parked,omitempty"`
 	Usage     Usage      `json:"usage"`
 	Open      []ToolCall `json:"open,omitempty"`      // calls of the last assistant message without a result, in call order
+	Plan      Plan       `json:"plan,omitempty"`      // of that message's calls; it never changes
 	Questions []Question `json:"questions,omitempty"` // of calls that have no result yet
 	Bubble    string     `json:"bubble,omitempty"`    // message id of the progress message, empty if none is known
 	Stream    []string   `json:"stream,omitempty"`    // message ids of the answer that is being written
@@ -234,7 +235,7 @@ func (s *Session) assistant(e AssistantMessage) error {
 		t.Rounds++
 		t.Calls += len(e.Message.ToolCalls)
 		t.Usage = t.Usage.Add(e.Usage)
-		t.Open = slices.Clone(e.Message.ToolCalls)
+		t.Open, t.Plan = slices.Clone(e.Message.ToolCalls), planOf(e)
 	})
 }
 
@@ -247,6 +248,9 @@ func (s *Session) result(e ToolResult) error {
 		return fmt.Errorf("result of call %s, which is not open", e.Message.ToolCallID)
 	}
 	s.Turn.Open = slices.Delete(s.Turn.Open, i, i+1)
+	if len(s.Turn.Open) == 0 {
+		s.Turn.Plan = nil
+	}
 	s.Turn.answered(e.Message.ToolCallID)
 	s.Messages = append(s.Messages, e.Message)
 	return nil

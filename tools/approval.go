@@ -11,7 +11,8 @@ import (
 // Approver asks a person for permission. It is implemented by the gateway, which asks in the chat.
 type Approver interface {
 	// Approve blocks until somebody who may has answered, the wait is over (denied), or the context ends (an error). It
-	// returns at once if the same call was allowed before for longer than once.
+	// returns at once if the same call was allowed before for longer than once. That a call is allowed is in the log of its
+	// turn before it returns: a call of which the log does not say so is taken for one that has not begun.
 	Approve(ctx context.Context, ask Ask) (Decision, error)
 }
 

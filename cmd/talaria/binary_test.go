@@ -147,6 +147,11 @@ func exportAndReplay(t *testing.T, s *services, config string) {
 			t.Fatal(err)
 		}
 		launch(t, nil, "sessions", "replay", file).mustExit(t, 1, "a transition differs", `thinking → done on "failed"`)
+		cut := strings.TrimSpace(string(text))
+		if err := os.WriteFile(file, []byte(cut[:strings.LastIndex(cut, "\n")+1]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		launch(t, nil, "sessions", "replay", file).mustExit(t, 1, "the recording is cut", "in the middle of turn")
 	}
 	launch(t, nil, "sessions", "export", key, "--config", config).mustExit(t, 0, `"kind":"request"`, `"kind":"reply"`)
 	launch(t, nil, "sessions", "export", key, "--config", config, "--turn", "x").mustExit(t, 1, `there is no turn "x"`)

@@ -95,9 +95,9 @@ func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter,
 	compressor := loop.NewCompressor(models.compression, cfg.Model.Window, cfg.Model.MaxOutput)
 	compressor.PreflightAt, compressor.SummarizeAt = cfg.Context.PreflightAt, cfg.Context.SummarizeAt
 	compressor.MaxMessages, compressor.Redact, compressor.Log = cfg.Context.MaxMessages, newRedactor(cfg.secrets()...).text, log
+	runner := &loop.Runner{Model: models.main, Limits: limits, Policy: wirePolicy(cfg.Tools), Hooks: wireHooks(cfg.Hooks), Compressor: compressor, Log: log}
 	parts := gateway.Parts{
-		Store: store, Adapters: adapters, Tools: registry, Missing: missing, Compressor: compressor, Log: log, Eraser: wireEraser(&cfg, notes),
-		Runner: &loop.Runner{Model: models.main, Limits: limits, Policy: wirePolicy(cfg.Tools), Hooks: wireHooks(cfg.Hooks), Compressor: compressor, Log: log},
+		Store: store, Adapters: adapters, Tools: registry, Missing: missing, Compressor: runner, Log: log, Eraser: wireEraser(&cfg, notes), Runner: runner,
 	}
 	if cfg.Tools.Approval == "smart" {
 		parts.Judge = models.approval

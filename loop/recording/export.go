@@ -16,11 +16,15 @@ import (
 )
 
 // Export writes turns of one conversation, in the order of its log: the records that they depend on and that they wrote,
-// and after each turn its recording, which open opens (fs.ErrNotExist = there is none). redact takes the secrets out of
+// and after that the recording of each, which open opens (fs.ErrNotExist = there is none). redact takes the secrets out of
 // every text. It reports how many of the turns have a recording.
 func Export(out io.Writer, log iter.Seq2[sessions.Record, error], turns []string, open func(turn string) (io.ReadCloser, error), redact func(string) string) (recorded int, err error) {
 	w := bufio.NewWriter(out)
-	records, err := recordsOf(log, turns)
+	from, err := beginning(turns[0], open)
+	if err != nil {
+		return 0, err
+	}
+	records, err := recordsOf(log, turns, from)
 	for _, r := range records {
 		if err != nil {
 			return recorded, err
@@ -46,14 +50,37 @@ func Export(out io.Writer, log iter.Seq2[sessions.Record, error], turns []string
 	return recorded, errors.Join(err, w.Flush())
 }
 
-// recordsOf returns the records from the last base before the first of the turns up to the end of the last one.
-func recordsOf(log iter.Seq2[sessions.Record, error], turns []string) (records []sessions.Record, err error) {
+// beginning returns the revision of the log that a turn's recording begins at, 0 if there is none. A compression before the
+// turn works on what was before it.
+func beginning(turn string, open func(turn string) (io.ReadCloser, error)) (sessions.Revision, error) {
+	in, err := open(turn)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer in.Close()
+	text, err := bufio.NewReader(in).ReadBytes('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return 0, fmt.Errorf("read the recording: %w", err)
+	}
+	var l line
+	if json.Unmarshal(text, &l) != nil || l.Turn == nil { // a crash has cut it
+		return 0, nil
+	}
+	return l.Turn.Revision, nil
+}
+
+// recordsOf returns the records from the last base before the first of the turns, and not behind from, up to the end of
+// the last one.
+func recordsOf(log iter.Seq2[sessions.Record, error], turns []string, from sessions.Revision) (records []sessions.Record, err error) {
 	begun := false
 	for r, err := range log {
 		if err != nil {
 			return nil, err
 		}
-		if !begun && r.Base() {
+		if !begun && r.Base() && (from == 0 || r.Revision <= from) {
 			records = records[:0]
 		}
 		records = append(records, r)

@@ -46,7 +46,7 @@ func (f *Folder) Begin(ctx context.Context, setup loop.Setup, work loop.Turn) (l
 	if err != nil {
 		return work, nil, fmt.Errorf("begin a recording: %w", err)
 	}
-	work, r := record(ctx, file, int(min(perTurn, f.Max)), f.Program, setup, work, f.specs(work.Tools))
+	work, r := record(ctx, kindTurn, file, int(min(perTurn, f.Max)), f.Program, setup, work, f.specs(work.Tools))
 	return work, func(o loop.Outcome) error { return errors.Join(r.End(o), f.close(file)) }, nil
 }
 
@@ -64,6 +64,18 @@ func (f *Folder) specs(registry *tools.Registry) []toolSpec {
 		f.described.Store(d)
 	}
 	return d.specs
+}
+
+// BeginCompression is Begin for a compression that comes before a turn. It stands in the turn's file, before it.
+func (f *Folder) BeginCompression(ctx context.Context, setup loop.Setup, work loop.Turn) (loop.Turn, func(sessions.Compaction, error) error, error) {
+	file, err := f.create(f.file(work.Journal.Session().Key, work.ID))
+	if err != nil {
+		return work, nil, fmt.Errorf("begin a recording: %w", err)
+	}
+	work, r := record(ctx, kindSqueeze, file, int(min(perTurn, f.Max)), f.Program, setup, work, f.specs(work.Tools))
+	return work, func(c sessions.Compaction, failed error) error {
+		return errors.Join(r.EndCompression(c, failed), f.close(file))
+	}, nil
 }
 
 // close closes a recording and counts it.

@@ -34,6 +34,8 @@ var kinds = []struct {
 	{"parallel", recordParallel, []string{"it says c", "it says bbbb"}},
 	{"interrupt", recordInterrupt, []string{`"cause":"superseded by a newer message"`, `"reason":"superseded"`}},
 	{"compression", recordCompression, []string{`"lane":"summary"`, `"kind":"compaction"`}},
+	{"notes", recordNotes, []string{`"lane":"notes/"`, `"lane":"summary"`, `"kind":"notes_changed"`, "likes tea"}},
+	{"compressed", recordCompressed, []string{`"kind":"compression"`, `"lane":"notes/"`, `"lane":"summary"`, `"kind":"notes_changed"`, `"reason":"answered"`}},
 	{"fallback", recordFallback, []string{`"event":"Retrying"`, `"event":"FellBack"`, `"model":"second"`}},
 	{"subagents", recordSubAgents, []string{`"lane":"call-delegate.1/"`, `"lane":"call-delegate.2/"`}},
 	{"cutstream", recordCutStream, []string{`"text":"half an ans"`, `"class":"network"`}},
@@ -127,17 +129,49 @@ func recordInterrupt(t *testing.T) *rig {
 }
 
 func recordCompression(t *testing.T) *rig {
-	answers := []loop.Reply{asks("echo", "one"), says("Done.")}
+	r := newRig(t, forgetful(asks("echo", "one"), says("Done.")), []tools.Tool{echo(t)}, "And now?", longHistory()...)
+	r.run(false)
+	return r
+}
+
+// recordNotes is a compression inside the turn before which notes are taken.
+func recordNotes(t *testing.T) *rig {
+	r := newRig(t, forgetful(says("Done.")), append(memory(t), echo(t)), "And now?", longHistory()...)
+	r.run(false)
+	return r
+}
+
+// recordCompressed is a compression before the turn, with notes.
+func recordCompressed(t *testing.T) *rig {
+	r := newRig(t, forgetful(asks("echo", "one"), says("Done.")), append(memory(t), echo(t)), "", longHistory()...)
+	r.compress()
+	r.begin("And now?")
+	r.run(false)
+	return r
+}
+
+// forgetful is a runner that has to summarise a long history. Its model says the answers in order, beside that.
+func forgetful(answers ...loop.Reply) *loop.Runner {
 	n := 0
 	m := &script{name: "first", call: func(_ context.Context, _ int, req loop.Request, _ func(string)) (loop.Reply, error) {
-		if len(req.Tools) == 0 {
+		last := req.Messages[len(req.Messages)-1]
+		switch {
+		case strings.HasPrefix(req.System, "You keep an assistant's notes") && last.Role == sessions.RoleTool:
+			return says("Done."), nil
+		case strings.HasPrefix(req.System, "You keep an assistant's notes"):
+			return loop.Reply{Finish: loop.FinishTools, Message: sessions.Message{Role: sessions.RoleAssistant, ToolCalls: []sessions.ToolCall{{
+				ID: "call-memory", Name: "memory", Arguments: `{"action":"add","target":"user","content":"likes tea"}`,
+			}}}}, nil
+		case len(req.Tools) == 0:
 			return says("## Goal\ncount\n## Facts to keep\n- the code is 4711\n"), nil
 		}
 		n++
 		return answers[n-1], nil
 	}}
-	runner := &loop.Runner{Model: m, Compressor: loop.NewCompressor(m, 6000, 1000)}
-	var history []sessions.Entry
+	return &loop.Runner{Model: m, Compressor: loop.NewCompressor(m, 6000, 1000)}
+}
+
+func longHistory() (history []sessions.Entry) {
 	for i := range 12 {
 		turn := fmt.Sprintf("old-%d", i)
 		history = append(history, sessions.TurnStarted{Turn: turn, Requester: "2"},
@@ -145,9 +179,16 @@ func recordCompression(t *testing.T) *rig {
 			sessions.AssistantMessage{Turn: turn, Message: says(strings.Repeat(fmt.Sprintf("answer %d, at length. ", i), 70)).Message},
 			sessions.TurnEnded{Turn: turn, Reason: "answered"})
 	}
-	r := newRig(t, runner, []tools.Tool{echo(t)}, "And now?", history...)
-	r.run(false)
-	return r
+	return history
+}
+
+func memory(t *testing.T) []tools.Tool {
+	t.Helper()
+	all, err := agenttools.NewMemory(agenttools.NewNotes(t.TempDir(), 2200, 1375))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
 }
 
 func recordFallback(t *testing.T) *rig {

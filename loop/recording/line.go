@@ -24,8 +24,9 @@ const version = 1
 type kind string
 
 const (
-	kindRecord    kind = "record" // of the log; only in an export
-	kindTurn      kind = "turn"   // the loop takes the turn up; comes again if it goes on after a crash
+	kindRecord    kind = "record"      // of the log; only in an export
+	kindSqueeze   kind = "compression" // before the turn
+	kindTurn      kind = "turn"        // the loop takes the turn up; comes again if it goes on after a crash
 	kindRequest   kind = "request"
 	kindReply     kind = "reply"
 	kindLook      kind = "look"
@@ -47,7 +48,7 @@ const (
 // line is one line. Which fields it has depends on its kind.
 type line struct {
 	Kind kind   `json:"kind"`
-	MS   int64  `json:"ms"` // milliseconds since the line "turn"
+	MS   int64  `json:"ms"` // milliseconds since the line "turn" or "compression"
 	Lane string `json:"lane,omitempty"`
 	Call string `json:"call,omitempty"` // id of the tool call that it is about
 
@@ -66,22 +67,23 @@ type line struct {
 	Cause    string            `json:"cause,omitempty"`
 	End      *end              `json:"end,omitempty"`
 	Revision sessions.Revision `json:"revision,omitempty"` // of a record
-	Record   json.RawMessage   `json:"record,omitempty"`   // entries: of the log, or what people said
+	Record   json.RawMessage   `json:"record,omitempty"`   // entries: of the log, what people said, or what came of a compression
 }
 
-// header is what a turn begins with. The session is the fold of the log up to Revision.
+// header is what a turn begins with, or a compression. The session is the fold of the log up to Revision.
 type header struct {
-	Version  int               `json:"version"`
-	Key      sessions.Key      `json:"key"`
-	ID       string            `json:"id"`
-	Chat     string            `json:"chat,omitempty"`    // under which notes about people are kept
-	Program  string            `json:"program,omitempty"` // version
-	At       time.Time         `json:"at"`
-	Resumed  bool              `json:"resumed,omitempty"`
-	Within   bool              `json:"within,omitempty"` // it goes on in the process that left it
-	Revision sessions.Revision `json:"revision"`
-	Setup    loop.Setup        `json:"setup"`
-	Tools    []toolSpec        `json:"tools,omitempty"`
+	Version   int               `json:"version"`
+	Key       sessions.Key      `json:"key"`
+	ID        string            `json:"id"`
+	Chat      string            `json:"chat,omitempty"`      // under which notes about people are kept
+	Requester string            `json:"requester,omitempty"` // of a turn that is not in the log yet
+	Program   string            `json:"program,omitempty"`   // version
+	At        time.Time         `json:"at"`
+	Resumed   bool              `json:"resumed,omitempty"`
+	Within    bool              `json:"within,omitempty"` // it goes on in the process that left it
+	Revision  sessions.Revision `json:"revision"`
+	Setup     loop.Setup        `json:"setup"`
+	Tools     []toolSpec        `json:"tools,omitempty"`
 }
 
 // toolSpec is what the loop goes by when it runs a tool.

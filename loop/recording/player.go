@@ -244,6 +244,10 @@ func (p *player) Look(lane string, call sessions.ToolCall, find func() loop.Look
 			}}
 		}
 	}
+	if p.died() {
+		p.crash()
+		return find()
+	}
 	n := p.next()
 	p.differs(n, "a look at a call", p.describe(n), fmt.Sprintf("%s %s", call.Name, clip(call.Arguments)))
 	return find()

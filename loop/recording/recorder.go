@@ -15,7 +15,7 @@ import (
 	"github.com/talaria-agent/talaria/tools"
 )
 
-// Recorder writes the recording of one turn. It stands before the turn's journal and observer, and is its tape. A line
+// Recorder writes the recording of one turn, or of a compression that comes before one. It stands before the turn's journal and observer, and is its tape. A line
 // that cannot be written ends the recording, never the turn.
 type Recorder struct {
 	ctx     context.Context // the turn's
@@ -36,11 +36,16 @@ var _ loop.Tape = (*Recorder)(nil)
 // Record begins the recording of a turn that the loop is about to take up under ctx, in at most limit bytes, and returns
 // the turn to run instead. program is the version of it all.
 func Record(ctx context.Context, out io.Writer, limit int, program string, setup loop.Setup, work loop.Turn) (loop.Turn, *Recorder) {
-	return record(ctx, out, limit, program, setup, work, specsOf(work.Tools))
+	return record(ctx, kindTurn, out, limit, program, setup, work, specsOf(work.Tools))
 }
 
-// record is Record for a turn whose tools have been described.
-func record(ctx context.Context, out io.Writer, limit int, program string, setup loop.Setup, work loop.Turn, specs []toolSpec) (loop.Turn, *Recorder) {
+// RecordCompression is Record for a compression that comes before a turn (loop.Runner.Compress).
+func RecordCompression(ctx context.Context, out io.Writer, limit int, program string, setup loop.Setup, work loop.Turn) (loop.Turn, *Recorder) {
+	return record(ctx, kindSqueeze, out, limit, program, setup, work, specsOf(work.Tools))
+}
+
+// record is either for a turn whose tools have been described.
+func record(ctx context.Context, what kind, out io.Writer, limit int, program string, setup loop.Setup, work loop.Turn, specs []toolSpec) (loop.Turn, *Recorder) {
 	s := work.Journal.Session()
 	r := &Recorder{
 		ctx: ctx, observe: work.Observe, out: out, room: limit, began: time.Now(),
@@ -50,7 +55,10 @@ func record(ctx context.Context, out io.Writer, limit int, program string, setup
 		Version: version, Key: s.Key, ID: work.ID, Chat: work.Scope.Chat, Program: program, At: r.began, Resumed: work.Resumed, Within: work.Within, Revision: s.Revision,
 		Setup: setup, Tools: specs,
 	}
-	r.write(line{Kind: kindTurn, Turn: &h})
+	if s.Turn == nil {
+		h.Requester = work.Scope.Requester
+	}
+	r.write(line{Kind: what, Turn: &h})
 	if steer := work.Steer; steer != nil {
 		work.Steer = func() (sessions.Steered, bool) { return r.steered(steer()) }
 	}
@@ -98,7 +106,26 @@ func (r *Recorder) End(o loop.Outcome) error {
 	if o.Err != nil {
 		e.Error = o.Err.Error()
 	}
-	r.write(line{Kind: kindEnd, End: &e})
+	return r.end(line{Kind: kindEnd, End: &e})
+}
+
+// EndCompression is End for a compression.
+func (r *Recorder) EndCompression(c sessions.Compaction, failed error) error {
+	l, err := endOf(c, failed)
+	return errors.Join(r.end(l), err)
+}
+
+// endOf is the last line of a compression.
+func endOf(c sessions.Compaction, failed error) (line, error) {
+	if failed != nil {
+		return line{Kind: kindEnd, End: &end{Error: failed.Error()}}, nil
+	}
+	text, err := sessions.Record{Entries: []sessions.Entry{c}}.Encode()
+	return line{Kind: kindEnd, End: &end{}, Record: text}, err
+}
+
+func (r *Recorder) end(l line) error {
+	r.write(l)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.err

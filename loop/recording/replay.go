@@ -41,7 +41,7 @@ func Replay(ctx context.Context, r io.Reader, live []tools.Tool, redact func(str
 		return nil, err
 	}
 	var all []Summary
-	for _, lines := range stretches {
+	for i, lines := range stretches {
 		turn := lines[0].Turn.ID
 		if n := len(all); n == 0 || all[n-1].Turn != turn {
 			all = append(all, Summary{Turn: turn})
@@ -49,8 +49,35 @@ func Replay(ctx context.Context, r io.Reader, live []tools.Tool, redact func(str
 		if err := replay(ctx, lines, records, live, redact, &all[len(all)-1]); err != nil {
 			return all[:len(all)-1], err
 		}
+		if last := lines[len(lines)-1]; !whole(lines, stretches[i+1:]) {
+			return all[:len(all)-1], &Cut{Line: last.number, Turn: turn}
+		}
 	}
 	return all, nil
+}
+
+// Cut is what a recording is that ends in the middle of its last turn: because the file was cut, or the program died there
+// and has not gone on with the turn.
+type Cut struct {
+	Line int // the last one, of the file, from 1
+	Turn string
+}
+
+func (c *Cut) Error() string {
+	return fmt.Sprintf("the recording is cut: it ends with line %d, in the middle of turn %s; up to there the loop does the same", c.Line, c.Turn)
+}
+
+// whole tells whether nothing is missing behind a stretch: the loop has left the turn, or the next one goes on with it, after
+// the compression before it or the death of the program in it.
+func whole(lines []numbered, after [][]numbered) bool {
+	ended, before := lines[len(lines)-1].Kind == kindEnd, lines[0].Kind == kindSqueeze
+	if ended && !before {
+		return true
+	}
+	if len(after) == 0 || after[0][0].Turn.ID != lines[0].Turn.ID {
+		return false
+	}
+	return ended || after[0][0].Turn.Resumed
 }
 
 // read takes an export apart: the records of the log, and the stretches of the recording.
@@ -62,7 +89,9 @@ func read(r io.Reader) (records []sessions.Record, stretches [][]numbered, err e
 			break
 		}
 		var l line
-		if err := json.Unmarshal(text, &l); err != nil {
+		if failed := json.Unmarshal(text, &l); failed != nil && errors.Is(err, io.EOF) {
+			return nil, nil, fmt.Errorf("line %d is cut in the middle, and so is the recording", number)
+		} else if err := failed; err != nil {
 			return nil, nil, fmt.Errorf("line %d is no line of a recording: %w", number, err)
 		}
 		switch l.Kind {
@@ -75,7 +104,7 @@ func read(r io.Reader) (records []sessions.Record, stretches [][]numbered, err e
 			continue
 		case kindFull:
 			return nil, nil, fmt.Errorf("line %d: the recording is not complete, because the turn was too long for it", number)
-		case kindTurn:
+		case kindTurn, kindSqueeze:
 			if l.Turn.Version != version {
 				return nil, nil, fmt.Errorf("line %d: recording of version %d; known is %d", number, l.Turn.Version, version)
 			}
@@ -125,16 +154,25 @@ func replay(ctx context.Context, lines []numbered, records []sessions.Record, li
 	if runner.Compressor != nil {
 		runner.Compressor.Redact = redact
 	}
-	requester := ""
+	requester := h.Requester
 	if session.Turn != nil {
 		requester = session.Turn.Requester
 	}
-	o := runner.Run(ctx, loop.Turn{
+	task := loop.Turn{
 		ID: h.ID, Journal: j, Tools: registry, Resumed: h.Resumed, Within: h.Within, Tape: p, Steer: p.steer,
 		Scope: tools.Scope{Conversation: string(h.Key), Turn: h.ID, Requester: requester, Chat: h.Chat, Work: work},
-	})
-	runner.Wait()
-	p.finish(o)
+	}
+	var o loop.Outcome
+	if lines[0].Kind == kindSqueeze {
+		unhurried, stop := loop.Unhurried(ctx)
+		c, err := runner.Compress(unhurried, task, "")
+		stop()
+		p.finishCompression(c, err)
+	} else {
+		o = runner.Run(ctx, task)
+		runner.Wait()
+		p.finish(o)
+	}
 	if p.first != nil {
 		return p.first
 	}
@@ -164,8 +202,29 @@ func (p *player) finish(o loop.Outcome) {
 	}
 }
 
+// finishCompression is finish for a compression.
+func (p *player) finishCompression(c sessions.Compaction, failed error) {
+	p.mu.Lock()
+	n := p.next()
+	p.mu.Unlock()
+	if n == len(p.lines) {
+		return
+	}
+	got, err := endOf(c, failed)
+	if err != nil {
+		p.differ(n, "the end of the compression", p.describe(n), err.Error())
+		return
+	}
+	l := p.lines[n]
+	if l.Kind != kindEnd {
+		p.differ(n, "the rest of the compression", p.describe(n), "it ends here")
+		return
+	}
+	p.same(n, "the end of the compression", l.End.Error+withoutTimes(l.Record), got.End.Error+withoutTimes(got.Record))
+}
+
 func (s *Summary) add(lines []numbered, entries int, o loop.Outcome) {
-	s.Reason = o.Reason
+	s.Reason = o.Reason // empty of a compression, behind which the turn comes
 	s.Entries += entries
 	for _, l := range lines {
 		switch l.Kind {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -25,13 +26,15 @@ func TestDifferences(t *testing.T) {
 		{"subagents", `"system":"You are a sub-agent`, `"system":"You are a fub-agent`, ": system prompt", "fub", "sub"},
 		{"tools", `"from":"acting","signal":"observed"`, `"from":"acting","signal":"cancelled"`, "a transition", "cancelled", "observed"},
 		{"tools", `"hint":"It is`, `"hint":"Hurry. It is`, "request 1: hint", "Hurry", ""},
-		{"tools", `"verdict":"allow"`, `"verdict":"ask"`, "a question to a person", `"kind":"call"`, "call-echo-one"},
+		{"tools", `"verdict":"allow"`, `"verdict":"ask"`, "a log entry", "call-echo-one", `"asks":true`},
 		{"tools", `"text":"Done, not checked."},"pieces"`, `"text":"Well."},"pieces"`, "a log entry", "not checked", "Well."},
 		{"budget", `"MaxTurns":2`, `"MaxTurns":3`, "a transition", "exhausted", "go on"},
 		{"budget", `"no_tools":true`, `"no_tools":false`, "request 3: settings", "false 0", "true 0"},
 		{"fallback", `"class":"quota"`, `"class":"overloaded"`, "model", "second", "first"},
 		{"subagents", `"text":"I saw: it says north"},"usage"`, `"text":"I saw nothing"},"usage"`, "a log entry", "it says north", "saw nothing"},
 		{"crash", `"text":"The outcome of this call is not known`, `"text":"Nothing is known`, "a log entry", "Nothing", "The outcome"},
+		{"notes", `likes tea\"}`, `likes milk\"}`, "request 2 of notes/: message 2", "likes tea", "likes milk"},
+		{"compressed", `- the code is 4711\n"},"pieces"`, `- the code is 4712\n"},"pieces"`, "the end of the compression", "4711", "4712"},
 		{"approval", `"Allowed":true`, `"Allowed":false`, "a log entry", "ran ls", "not allowed"},
 	} {
 		t.Run(test.kind+" "+test.changed, func(t *testing.T) {
@@ -53,6 +56,37 @@ func TestDifferences(t *testing.T) {
 					t.Error(d)
 				}
 			})
+		})
+	}
+}
+
+// TestCut: a recording that ends in the middle of its turn is never taken for a whole one, wherever it ends.
+func TestCut(t *testing.T) {
+	stride := 3
+	if testing.Short() {
+		stride = 11
+	}
+	for _, k := range kinds {
+		t.Run(k.name, func(t *testing.T) {
+			file, err := os.ReadFile(filepath.Join("testdata", k.name+".jsonl"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines := bytes.SplitAfter(bytes.TrimSpace(file), []byte("\n"))
+			first := slices.IndexFunc(lines, func(l []byte) bool { return !bytes.HasPrefix(l, []byte(`{"kind":"record"`)) })
+			for n := len(lines) - 1; n > first; n -= stride {
+				synctest.Test(t, func(t *testing.T) {
+					_, err := replay(t, bytes.Join(lines[:n], nil))
+					var cut *recording.Cut
+					if !errors.As(err, &cut) || cut.Line != n || cut.Turn != turnID {
+						t.Errorf("cut behind line %d: %v", n, err)
+					}
+				})
+			}
+			_, err = replay(t, file[:len(file)-10])
+			if err == nil || !strings.Contains(err.Error(), "cut in the middle") {
+				t.Errorf("cut in the last line: %v", err)
+			}
 		})
 	}
 }

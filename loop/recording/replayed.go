@@ -43,7 +43,7 @@ func newReplayed(p *player, s *sessions.Session, records []sessions.Record) *rep
 			j.own = append(j.own, written{index: l.index, failed: l.Error})
 			continue
 		}
-		for len(records) > 0 && !byLoop(records[0]) {
+		for len(records) > 0 && !p.byLoop(records[0]) {
 			j.others = append(j.others, records[0])
 			records = records[1:]
 		}
@@ -59,22 +59,30 @@ func newReplayed(p *player, s *sessions.Session, records []sessions.Record) *rep
 	return j
 }
 
-// byLoop tells whether the loop wrote a record of an open turn, and not those who are beside it: the progress message, the
-// outbox, and the people who give permissions, titles, settings or notes.
-func byLoop(r sessions.Record) bool {
+// byLoop tells whether the loop wrote a record, and not those who are beside it: the progress message and the people who
+// give permissions, titles, settings or notes.
+func (p *player) byLoop(r sessions.Record) bool {
+	if p.lines[0].Kind == kindSqueeze {
+		return len(r.Entries) > 0 && noted(r.Entries[0], p.lines[0].Turn.ID)
+	}
 	for _, e := range r.Entries {
 		switch e := e.(type) {
-		case sessions.BubbleShown, sessions.StreamShown, sessions.Approved, sessions.Revoked, sessions.Titled,
-			sessions.SettingChanged, sessions.DeliveryFailed, sessions.Aside:
 		case sessions.Asked, sessions.Decided: // with what comes with them
 			return false
 		case sessions.NotesChanged:
 			return e.Turn != ""
-		default:
+		case sessions.TurnResumed, sessions.TurnParked, sessions.TurnEnded, sessions.AssistantMessage, sessions.ToolResult, sessions.Steered,
+			sessions.Compaction, sessions.TodoChanged, sessions.Delegated:
 			return true
 		}
 	}
 	return false
+}
+
+// noted tells whether an entry is notes that a turn took.
+func noted(e sessions.Entry, turn string) bool {
+	n, ok := e.(sessions.NotesChanged)
+	return ok && n.Turn == turn
 }
 
 // Session implements loop.Journal. Like the log of a conversation it returns the session as it is now, which later entries
@@ -159,6 +167,14 @@ func comparable(e sessions.Entry) string {
 	text, err := sessions.Record{Entries: []sessions.Entry{e}}.Encode()
 	if err != nil {
 		return err.Error()
+	}
+	return withoutTimes(text)
+}
+
+// withoutTimes is the entries of a record without what is different every time; empty if there is no record.
+func withoutTimes(text []byte) string {
+	if len(text) == 0 {
+		return ""
 	}
 	var v map[string]any
 	d := json.NewDecoder(bytes.NewReader(text))

@@ -22,6 +22,7 @@ type rig struct {
 	t       *testing.T
 	runner  *loop.Runner
 	tools   *tools.Registry
+	prompt  sessions.PromptBuilt
 	session *sessions.Session
 	records []sessions.Record
 	out     bytes.Buffer
@@ -31,7 +32,7 @@ type rig struct {
 
 const key, turnID = sessions.Key("telegram/1/dm/2"), "turn-1"
 
-// newRig begins a turn with a request, behind a history of entries.
+// newRig begins a turn with a request (empty = none yet), behind a history of entries.
 func newRig(t *testing.T, runner *loop.Runner, all []tools.Tool, request string, history ...sessions.Entry) *rig {
 	t.Helper()
 	registry, err := tools.NewRegistry(all...)
@@ -46,12 +47,35 @@ func newRig(t *testing.T, runner *loop.Runner, all []tools.Tool, request string,
 	if len(history) > 0 {
 		r.must(history...)
 	}
+	r.prompt = sessions.PromptBuilt{System: "You are a test.", Tools: declared}
+	if request != "" {
+		r.begin(request)
+	}
+	return r
+}
+
+func (r *rig) begin(request string) {
+	r.t.Helper()
 	r.must(
-		sessions.TurnStarted{Turn: turnID, Requester: "2", At: time.Now()},
-		sessions.PromptBuilt{System: "You are a test.", Tools: declared},
+		sessions.TurnStarted{Turn: turnID, Requester: "2", At: time.Now()}, r.prompt,
 		sessions.UserMessage{Turn: turnID, Message: sessions.Message{Role: sessions.RoleUser, Text: request}},
 	)
-	return r
+}
+
+// compress compresses before the turn, and records that.
+func (r *rig) compress() {
+	r.t.Helper()
+	work := loop.Turn{ID: turnID, Journal: r, Tools: r.tools, Scope: r.scope()}
+	work, recorder := recording.RecordCompression(r.t.Context(), &r.out, 1<<20, "test", r.runner.Setup(), work)
+	c, err := r.runner.Compress(r.t.Context(), work, "")
+	if err := errors.Join(err, recorder.EndCompression(c, err)); err != nil {
+		r.t.Fatal(err)
+	}
+	r.must(c)
+}
+
+func (r *rig) scope() tools.Scope {
+	return tools.Scope{Conversation: string(key), Turn: turnID, Requester: "2", Chat: "telegram/1/dm/2", Work: r.t.TempDir()}
 }
 
 func (r *rig) must(entries ...sessions.Entry) {
@@ -90,8 +114,7 @@ func (r *rig) run(resumed bool) loop.Outcome {
 	defer cancel(nil)
 	r.cancel = cancel
 	work := loop.Turn{
-		ID: turnID, Journal: r, Tools: r.tools, Resumed: resumed, Steer: r.steer,
-		Scope: tools.Scope{Conversation: string(key), Turn: turnID, Requester: "2", Work: r.t.TempDir()},
+		ID: turnID, Journal: r, Tools: r.tools, Resumed: resumed, Steer: r.steer, Scope: r.scope(),
 	}
 	work, recorder := recording.Record(ctx, &r.out, 1<<20, "test", r.runner.Setup(), work)
 	o := r.runner.Run(ctx, work)
@@ -155,7 +178,9 @@ func (r *rig) export() []byte {
 	return out.Bytes()
 }
 
-func (r *rig) open(string) (io.ReadCloser, error) { return io.NopCloser(&r.out), nil }
+func (r *rig) open(string) (io.ReadCloser, error) {
+	return io.NopCloser(bytes.NewReader(r.out.Bytes())), nil
+}
 
 // replay plays a file; sub-agents and questions run for real.
 func replay(t *testing.T, file []byte) ([]recording.Summary, error) {
