@@ -228,7 +228,7 @@ func (b *bubble) post(ctx context.Context) string {
 		t.c.g.log.Warn("progress is not shown", "task", t.id, "error", err)
 		return ""
 	}
-	t.sign().shown(t.c.g, t.address.Platform)
+	t.sign.shown(t.c.g, t.address.Platform)
 	b.take(ctx, id)
 	return text
 }

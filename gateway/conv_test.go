@@ -79,7 +79,9 @@ func play(t *testing.T, file string, p platforms.Name, open func(*testing.T) ses
 		seen, log = r.seen(), r.logged()
 		r.stop()
 		r.leftovers()
-		r.replays()
+		if _, ok := r.store.(*memory.Store); ok { // a recording does not depend on the store
+			r.replays()
+		}
 	})
 	compare(t, file, archive, p, "seen", seen)
 	compare(t, file, archive, p, "log", log)

@@ -218,6 +218,13 @@ var messageName = regexp.MustCompile(`\bm\d+\b`)
 
 func (m *echoModel) Name() string { return "echo" }
 
+// since returns when the model was first asked about a message, counted from its beginning; 0 = never.
+func (m *echoModel) since(name string) time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.at[name]
+}
+
 func (m *echoModel) Call(ctx context.Context, req loop.Request, onText func(string)) (loop.Reply, error) {
 	if err := loop.CheckLedger(req.Messages); err != nil {
 		return loop.Reply{}, fmt.Errorf("ledger: %w", err)

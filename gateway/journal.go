@@ -59,7 +59,7 @@ func (t *turn) outputs(outcome loop.Outcome) []output {
 		case shown != "" && t.delivery.Final == FinalEdit && out.To == t.address && !t.stream.drafting(): // only a new message ends a draft
 			out.Shown, shown = []string{shown}, ""
 		}
-		out.Bubble, out.Task, out.sign = shown, t.id, t.sign()
+		out.Bubble, out.Task, out.sign = shown, t.id, t.sign
 		outs = append(outs, out)
 	}
 	if shown != "" {

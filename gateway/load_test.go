@@ -49,7 +49,7 @@ func TestWaitingForPermission(t *testing.T) {
 		chat.press("alice", "b1", "Allow")
 		time.Sleep(time.Minute)
 		chat.want(t, 1, "re: m1.")
-		if at := b.model.at["m2"]; at == 0 || at > 2*time.Second {
+		if at := b.model.since("m2"); at == 0 || at > 2*time.Second {
 			t.Errorf("bob's turn began after %s", at)
 		}
 		chat.say("alice", "e3", "m3")
@@ -73,10 +73,10 @@ func TestFairWorkers(t *testing.T) {
 		chat.say("bob", "b1", "m1000 slow")
 		chat.say("bob", "b2", "m1001 slow")
 		time.Sleep(24 * time.Hour)
-		if at := b.model.at["m1000"]; at > 11*time.Second {
+		if at := b.model.since("m1000"); at > 11*time.Second {
 			t.Errorf("bob's first turn began after %s", at)
 		}
-		if at := b.model.at["m1001"]; at > 21*time.Second {
+		if at := b.model.since("m1001"); at > 21*time.Second {
 			t.Errorf("bob's second turn began after %s", at)
 		}
 		if n := chat.count("alice", "re: m"); n != 500 {

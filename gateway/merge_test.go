@@ -62,7 +62,7 @@ func TestSplitMessageBetweenOthers(t *testing.T) {
 		if first := chat.posts[0].out.Text; first != want {
 			t.Errorf("the first answer is %q, not %q", first, want)
 		}
-		if at := b.model.at["m1"]; at < 2*time.Second {
+		if at := b.model.since("m1"); at < 2*time.Second {
 			t.Errorf("the turn of the split message began after %s", at)
 		}
 	})

@@ -19,7 +19,8 @@ type turn struct {
 	c         *conversation
 	log       *convLog // the conversation's, as long as the turn runs; its progress message may outlive that
 	id        string
-	inputs    []*input
+	inputs    []*input   // the loop's steps may add to them
+	sign      *firstSign // to whoever wrote the message that has waited longest
 	resumed   bool
 	within    bool // resumed, and left by this process
 	requester string
@@ -55,7 +56,7 @@ type turnEnd struct {
 func newTurn(ctx context.Context, c *conversation, inputs []*input, open *sessions.Turn) *turn {
 	o := inputs[0].origin()
 	t := &turn{
-		c: c, log: c.log, id: newID(), inputs: inputs, requester: o.Sender.ID, address: c.g.moves.now(o.Address), started: time.Now(),
+		c: c, log: c.log, id: newID(), inputs: inputs, sign: inputs[0].sign, requester: o.Sender.ID, address: c.g.moves.now(o.Address), started: time.Now(),
 		asking: make(chan struct{}, 1), steering: make(chan []*input), inquired: map[string]bool{},
 	}
 	left := sessions.Turn{} // what an earlier process has shown of it
@@ -65,7 +66,7 @@ func newTurn(ctx context.Context, c *conversation, inputs []*input, open *sessio
 	}
 	t.ctx, t.cancel = context.WithCancelCause(ctx)
 	t.delivery = c.g.cfg.Delivery.at(o.Address)
-	t.typing = newTyping(c.g, t.address, t.sign())
+	t.typing = newTyping(c.g, t.address, t.sign)
 	t.bubble, t.stream = newBubble(t, left.Bubble), newStream(t, left.Stream, left.Posting)
 	if t.resumed {
 		t.bubble.state.todos = t.log.snapshot().Todos
@@ -195,9 +196,6 @@ func (t *turn) observe(e loop.Event) {
 		t.c.g.observe(InTurn{Platform: t.address.Platform, Event: e})
 	}
 }
-
-// sign is the first sign to whoever wrote the message that has waited longest.
-func (t *turn) sign() *firstSign { return t.inputs[0].sign }
 
 // open writes the turn's beginning: the claim on its messages, what they say, and the prompt if it has to be built. A turn
 // that asks again takes the last exchange back in the same record, and says what that one said.

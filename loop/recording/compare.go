@@ -50,6 +50,9 @@ func (p *player) compare(l numbered, model string, req loop.Request) {
 
 // same notes a difference between two texts, once neither has secrets.
 func (p *player) same(i int, what, want, got string) {
+	if want == got {
+		return
+	}
 	if want, got = p.redact(want), p.redact(got); want != got {
 		want, got = around(want, got)
 		p.differ(i, what, want, got)
