@@ -47,15 +47,14 @@ func newHouse(b *testing.B, database string, adapter platforms.Adapter, model lo
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 	folder, registry := filepath.Dir(database), equip(b)
 	const window = 128_000
-	compressor := loop.NewCompressor(model, window, 0)
+	runner := &loop.Runner{Model: model, Limits: loop.DefaultLimits(), Compressor: loop.NewCompressor(model, window, 0), Log: log}
 	h := &house{store: &counted{Store: store}}
 	h.gateway, err = gateway.New(gateway.Config{
 		Access:  gateway.Access{Users: map[platforms.Name][]string{adapter.Name(): {gateway.Anyone}}},
 		Workers: 8, Busy: gateway.Interrupt, Window: window, CompressAt: 0.85, Progress: gateway.ProgressAll,
 		EditEvery: 1500 * time.Millisecond, WorkRoot: filepath.Join(folder, "work"), Grace: 10 * time.Second,
 	}, gateway.Parts{
-		Store: h.store, Adapters: []platforms.Adapter{adapter}, Tools: registry, Compressor: compressor, Log: log,
-		Runner:   &loop.Runner{Model: model, Limits: loop.DefaultLimits(), Compressor: compressor, Log: log},
+		Store: h.store, Adapters: []platforms.Adapter{adapter}, Tools: registry, Compressor: runner, Log: log, Runner: runner,
 		Recorder: &recording.Folder{Path: filepath.Join(folder, "recordings"), Max: 1 << 30},
 		Observe:  metrics.New("bench").Observe,
 	})

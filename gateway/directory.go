@@ -66,6 +66,9 @@ func (d *directory) retire(c *conversation) bool {
 		return false
 	}
 	delete(d.awake, c.key)
+	if len(d.awake) == 0 {
+		d.awake = map[sessions.Key]*conversation{} // one that was full keeps its room
+	}
 	return true
 }
 

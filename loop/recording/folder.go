@@ -95,18 +95,23 @@ func (f *Folder) slack() int64 { return f.Max / 16 }
 func (f *Folder) create(path string) (*os.File, error) {
 	f.making.Lock()
 	defer f.making.Unlock()
-	if err := os.MkdirAll(f.Path, 0o700); err != nil {
-		return nil, err
-	}
 	if !f.swept || f.fresh > f.slack() {
+		if err := os.MkdirAll(f.Path, 0o700); err != nil {
+			return nil, err
+		}
 		if err := f.sweep(); err != nil {
 			return nil, err
 		}
 	}
+	open := func() (*os.File, error) { return os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600) }
+	file, err := open()
+	if !errors.Is(err, fs.ErrNotExist) {
+		return file, err
+	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}
-	return os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	return open()
 }
 
 // Open opens a turn's recording; fs.ErrNotExist means that there is none.

@@ -45,6 +45,16 @@ const (
 	kindFull      kind = "full" // the recording is as long as it may be; the rest is missing
 )
 
+// pauses tells whether something that takes long comes after a line of this kind, or nothing at all. Lines are written out
+// up to there, so that a crash finds all that there was before whatever it came in.
+func (k kind) pauses() bool {
+	switch k {
+	case kindRequest, kindCall, kindAsk, kindQuestion, kindWrote, kindEnd:
+		return true
+	}
+	return false
+}
+
 // line is one line. Which fields it has depends on its kind.
 type line struct {
 	Kind kind   `json:"kind"`

@@ -23,7 +23,8 @@ type Recorder struct {
 
 	mu        sync.Mutex
 	out       io.Writer
-	room      int // bytes
+	pending   []byte // lines that are not in out yet
+	room      int    // bytes
 	began     time.Time
 	requests  int
 	before    map[string]loop.Request // by lane: the last request
@@ -157,8 +158,12 @@ func (r *Recorder) put(l line) {
 	}
 	if text != nil {
 		r.room -= len(text) + 1
-		_, failed := r.out.Write(append(text, '\n'))
+		r.pending = append(append(r.pending, text...), '\n')
+	}
+	if l.Kind.pauses() || err != nil {
+		_, failed := r.out.Write(r.pending)
 		err = errors.Join(err, failed)
+		r.pending = r.pending[:0]
 	}
 	r.err = err
 }

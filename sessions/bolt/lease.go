@@ -31,5 +31,8 @@ func (o *release) put(s *Store, _ *bbolt.Tx) (bool, error) {
 	if s.leases[o.lease.Key] == o.lease {
 		delete(s.leases, o.lease.Key)
 	}
+	if len(s.leases) == 0 {
+		s.leases = map[sessions.Key]sessions.Lease{} // one that was full keeps its room
+	}
 	return false, nil
 }
