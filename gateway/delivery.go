@@ -94,7 +94,14 @@ func (o *outbox) settle(j *job) {
 			o.undelivered(j.row, j.out)
 		}
 	}
-	o.observe(RowSettled{Platform: platform, State: state, Waited: j.out.sign.waited()})
+	attempts := 0
+	for _, p := range j.row.Parts {
+		attempts += p.Attempts
+	}
+	o.observe(RowSettled{
+		Platform: platform, State: state, Waited: j.out.sign.waited(), Row: j.row.ID, Conversation: j.row.Key, Task: j.out.Task,
+		Message: j.out.Message, Queued: j.out.At, Attempts: attempts,
+	})
 	o.logged(j).Info("delivery ended", "state", state, "as", j.row.Parts[0].MessageID)
 }
 

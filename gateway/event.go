@@ -52,6 +52,13 @@ type RowSettled struct {
 	Platform platforms.Name
 	State    sessions.State // the worst of its parts
 	Waited   time.Duration  // since the message that it answers was accepted; 0 = not known
+
+	Row          sessions.RowID
+	Conversation sessions.Key
+	Task         string          // the turn that it is from; empty = none
+	Message      sessions.ItemID // that it answers; empty = none
+	Queued       time.Time       // when it was put into the outbox; zero = not known
+	Attempts     int             // at all of its parts
 }
 
 // Edited: a progress message was edited, or did not have to be, because the next edit tells the same or more.
@@ -67,6 +74,11 @@ type Stranger struct{ Platform platforms.Name }
 type InTurn struct {
 	Platform platforms.Name
 	Event    loop.Event
+
+	Conversation sessions.Key
+	Task         string
+	Message      sessions.ItemID // the first that it answers
+	Started      time.Time       // when the turn was, also if that was in another process
 }
 
 func (Began) event()      {}

@@ -193,7 +193,9 @@ func (t *turn) observe(e loop.Event) {
 	t.stream.observe(e)
 	t.bubble.observe(e)
 	if _, text := e.(loop.TextDelta); !text {
-		t.c.g.observe(InTurn{Platform: t.address.Platform, Event: e})
+		t.c.g.observe(InTurn{
+			Platform: t.address.Platform, Event: e, Conversation: t.c.key, Task: t.id, Message: t.inputs[0].item, Started: t.started,
+		})
 	}
 }
 

@@ -28,15 +28,21 @@ type watched struct {
 func (w watched) Call(ctx context.Context, req Request, onText func(string)) (Reply, error) {
 	began := time.Now()
 	reply, err := w.Model.Call(ctx, req, onText)
-	c := Called{Model: w.Name(), Took: time.Since(began), Usage: reply.Usage, Cost: costOf(reply.Usage, w.profile).usd}
+	w.observe(Called{
+		Model: w.Name(), Class: endOfCall(ctx, reply, err), Took: time.Since(began), Usage: reply.Usage, Cost: costOf(reply.Usage, w.profile).usd,
+	})
+	return reply, err
+}
+
+// endOfCall says what went wrong with a call to a model, empty if nothing did.
+func endOfCall(ctx context.Context, reply Reply, err error) ErrorClass {
 	switch {
 	case err != nil && ctx.Err() != nil && !errors.Is(context.Cause(ctx), errSlow):
-		c.Class = CallCancelled
+		return CallCancelled
 	case err != nil:
-		c.Class = ModelClass(err)
+		return ModelClass(err)
 	case reply.Finish == FinishFiltered:
-		c.Class = ModelFiltered
+		return ModelFiltered
 	}
-	w.observe(c)
-	return reply, err
+	return ""
 }

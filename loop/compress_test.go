@@ -243,7 +243,7 @@ func TestContextTooLong(t *testing.T) {
 		t.Errorf("request: %+v", last[n-3:])
 	}
 	if diff := cmp.Diff([]string{
-		"RoundStarted 1", "Replied", "CallStarted c81", "CallEnded c81 ok", "RoundStarted 2", "Compacted", "RoundStarted 2", "Replied",
+		"RoundStarted 1", "ModelReturned", "Replied", "CallStarted c81", "CallEnded c81 ok", "RoundStarted 2", "ModelReturned", "Compacted", "RoundStarted 2", "ModelReturned", "Replied",
 		"Ended answered",
 	}, *j.events); diff != "" {
 		t.Error(diff)

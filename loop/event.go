@@ -8,7 +8,7 @@ import (
 )
 
 // Event is what a turn tells its observer. The set is closed. Order: RoundStarted, then TextDelta any number of times,
-// then Replied, after which a Nudged begins another round; then for each tool call CallStarted and CallEnded, where parallel calls interleave, a call that waits
+// then ModelReturned, then Replied, after which a Nudged begins another round; then for each tool call CallStarted and CallEnded, where parallel calls interleave, a call that waits
 // for a person has AwaitingApproval and ApprovalOver before its CallStarted; Retrying, FellBack, Compacted and TakenIn as they
 // happen; Ended is last, exactly once, but for a turn that did not end (see Outcome). A call that never runs has its
 // CallEnded without a CallStarted.
@@ -20,6 +20,15 @@ type RoundStarted struct{ Round int }
 
 // TextDelta: a piece of the model's text arrived.
 type TextDelta struct{ Text string }
+
+// ModelReturned: a call to a model is over. It comes before the Replied or Retrying that it leads to.
+type ModelReturned struct {
+	Round int
+	Model string
+	Class ErrorClass // what went wrong, empty if nothing did
+	Took  time.Duration
+	Usage sessions.Usage
+}
 
 // Replied: the model's reply is complete and, if it has tool calls, committed.
 type Replied struct {
@@ -105,6 +114,7 @@ type Ended struct{ Outcome Outcome }
 
 func (RoundStarted) event()     {}
 func (TextDelta) event()        {}
+func (ModelReturned) event()    {}
 func (Replied) event()          {}
 func (Nudged) event()           {}
 func (AwaitingApproval) event() {}

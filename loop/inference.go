@@ -53,6 +53,9 @@ func (t *turn) infer(ctx context.Context) (reply, error) {
 	r, err := t.Tape.Model(ctx, t.lane, t.route.model(), req, func(delta string) { t.emit(TextDelta{Text: delta}) })
 	t.log.Debug("model called", "model", t.route.name(), "round", t.budget.rounds+1, "took", time.Since(began),
 		"tokens_in", r.Usage.Input, "tokens_cached", r.Usage.Cached, "tokens_out", r.Usage.Output, "err", err)
+	t.emit(ModelReturned{
+		Round: t.budget.rounds + 1, Model: t.route.name(), Class: endOfCall(ctx, r, err), Took: time.Since(began), Usage: r.Usage,
+	})
 	if err != nil {
 		return reply{}, err
 	}

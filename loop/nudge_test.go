@@ -123,7 +123,7 @@ func TestAnnouncementGetsOnePrompt(t *testing.T) {
 	if hint := m.Requests()[1].Hint; !strings.Contains(hint, "called no tool") || !strings.Contains(hint, "让我检查一下文件。") {
 		t.Errorf("hint: %s", hint)
 	}
-	want := "RoundStarted 1,Replied,Nudged announced without a call,RoundStarted 2,"
+	want := "RoundStarted 1,ModelReturned,Replied,Nudged announced without a call,RoundStarted 2,"
 	if got := strings.Join(*j.events, ","); !strings.HasPrefix(got, want) {
 		t.Errorf("events: %s", got)
 	}

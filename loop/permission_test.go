@@ -86,7 +86,7 @@ func TestStopWhileAPersonIsAsked(t *testing.T) {
 			t.Errorf("outcome: %+v", o)
 		}
 		want := []string{
-			"RoundStarted 1", "Replied", "AwaitingApproval", "ApprovalOver", "CallEnded c1 interrupted", "Ended stopped",
+			"RoundStarted 1", "ModelReturned", "Replied", "AwaitingApproval", "ApprovalOver", "CallEnded c1 interrupted", "Ended stopped",
 		}
 		if diff := cmp.Diff(want, *j.events); diff != "" {
 			t.Error(diff)

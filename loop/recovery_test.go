@@ -26,7 +26,7 @@ func TestRetryAfterProviderFailure(t *testing.T) {
 		if took := time.Since(began); took < 91*time.Second || took > 92*time.Second {
 			t.Errorf("took %v: the first wait is 1 to 2 s, the second what the provider asked for", took)
 		}
-		want := []string{"RoundStarted 1", "Retrying", "RoundStarted 1", "Retrying", "RoundStarted 1", "Replied", "Ended answered"}
+		want := []string{"RoundStarted 1", "ModelReturned", "Retrying", "RoundStarted 1", "ModelReturned", "Retrying", "RoundStarted 1", "ModelReturned", "Replied", "Ended answered"}
 		if diff := cmp.Diff(want, *j.events); diff != "" {
 			t.Error(diff)
 		}

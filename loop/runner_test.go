@@ -23,7 +23,7 @@ func TestPlainAnswer(t *testing.T) {
 	if diff := cmp.Diff(want, j.s.Messages); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"RoundStarted 1", "Replied", "Ended answered"}, *j.events); diff != "" {
+	if diff := cmp.Diff([]string{"RoundStarted 1", "ModelReturned", "Replied", "Ended answered"}, *j.events); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -42,8 +42,8 @@ func TestToolsThenAnswer(t *testing.T) {
 		t.Error(diff)
 	}
 	want := []string{
-		"RoundStarted 1", "Replied", "CallStarted a", "CallStarted b", "CallEnded a ok", "CallEnded b ok",
-		"RoundStarted 2", "Replied", "Ended answered",
+		"RoundStarted 1", "ModelReturned", "Replied", "CallStarted a", "CallStarted b", "CallEnded a ok", "CallEnded b ok",
+		"RoundStarted 2", "ModelReturned", "Replied", "Ended answered",
 	}
 	if diff := cmp.Diff(want, *j.events); diff != "" {
 		t.Error(diff)

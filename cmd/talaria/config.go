@@ -45,6 +45,7 @@ type Config struct {
 	Recording  RecordingConfig  `toml:"recording"`
 	Retention  RetentionConfig  `toml:"retention"`
 	HTTP       HTTPConfig       `toml:"http"`
+	Telemetry  TelemetryConfig  `toml:"telemetry"`
 	Log        LogConfig        `toml:"log"`
 
 	File string `toml:"-"` // that it was read from; empty = the environment alone
@@ -262,6 +263,9 @@ func loadConfig(path string, getenv func(string) string) (cfg Config, warnings [
 		return cfg, nil, fmt.Errorf("config: %w", err)
 	}
 	fromEnvironment(&cfg, getenv)
+	if err := cfg.Telemetry.fromEnvironment(getenv); err != nil {
+		return cfg, nil, fmt.Errorf("config: %w", err)
+	}
 	users, problems := environmentUsers(getenv)
 	guessed, err := cfg.fitModel()
 	if err != nil {

@@ -72,6 +72,7 @@ func validate(cfg *Config) []string {
 	modes := slices.Sorted(maps.Keys(apiModes))
 	c.oneOf("model.api", cfg.Model.API, modes...)
 	c.url("model.base_url", cfg.Model.BaseURL, "http", "https")
+	c.url("telemetry.endpoint", cfg.Telemetry.Endpoint, "http", "https")
 	c.between("model.window", cfg.Model.Window, 4_000, 100_000_000)
 	if cfg.Model.MaxOutput < 0 || cfg.Model.MaxOutput > cfg.Model.Window/2 {
 		c.add("model.max_output", "%d is not between 0 and half of model.window (%d)", cfg.Model.MaxOutput, cfg.Model.Window/2)

@@ -47,7 +47,7 @@ func (c *Config) strings() []*string {
 		&p.Slack.BotToken, &p.Slack.BotTokenFile, &p.Slack.AppToken, &p.Slack.AppTokenFile, &p.Slack.APIURL,
 		&p.Discord.Token, &p.Discord.TokenFile, &p.Discord.APIURL, &p.Discord.GatewayURL,
 		&c.Tools.Workspace, &c.Shadow.File, &c.Ops.Prometheus, &c.Ops.PrometheusToken, &c.Ops.PrometheusTokenFile,
-		&c.Web.URL, &c.Web.APIKey, &c.Web.APIKeyFile, &c.HTTP.Listen,
+		&c.Web.URL, &c.Web.APIKey, &c.Web.APIKeyFile, &c.HTTP.Listen, &c.Telemetry.Endpoint,
 	}
 	for _, e := range c.endpoints() {
 		all = append(all, &e.BaseURL, &e.APIKey, &e.APIKeyFile, &e.Name)

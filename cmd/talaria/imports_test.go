@@ -41,10 +41,11 @@ var allowed = []struct {
 	{"gateway/audit", []string{"sessions"}},
 	{"gateway/figures", []string{"gateway", "sessions"}},
 	{"gateway/metrics", []string{"gateway", "loop", "platforms", "sessions"}},
+	{"gateway/tracing", []string{"gateway", "loop"}},
 	{"cmd/talaria/labpage", []string{"platforms", "platforms/sim"}},
 	{"cmd/talaria/control", nil},
 	{"cmd/...", []string{
-		"cmd/talaria/labpage", "cmd/talaria/control", "gateway", "gateway/audit", "gateway/metrics", "platforms", "platforms/...", "loop", "loop/...", "tools", "tools/...",
+		"cmd/talaria/labpage", "cmd/talaria/control", "gateway", "gateway/audit", "gateway/metrics", "gateway/tracing", "platforms", "platforms/...", "loop", "loop/...", "tools", "tools/...",
 		"sessions", "sessions/...",
 	}},
 }
@@ -62,6 +63,7 @@ var owners = map[string][]string{
 	"github.com/anthropics/anthropic-sdk-go":             {"loop/anthropic"},
 	"github.com/BurntSushi/toml":                         {"cmd/talaria"},
 	"github.com/prometheus/client_golang":                {"gateway/metrics"},
+	"go.opentelemetry.io/otel":                           {"gateway/tracing"},
 	"github.com/yuin/goldmark":                           {"platforms/markup"},
 	"github.com/gorilla/websocket":                       {"platforms/slack", "platforms/discord", "platforms/sim/slack", "platforms/sim/discord"},
 	"github.com/google/jsonschema-go":                    {"tools", "loop", "loop/recording"},

@@ -38,6 +38,7 @@ func (r redactor) holds(s string) bool { return r.known.Replace(s) != s }
 func (c *Config) secrets() []string {
 	p := &c.Platforms
 	all := []string{c.Model.APIKey, c.Web.APIKey, c.Ops.PrometheusToken, p.Telegram.Token, p.Slack.BotToken, p.Slack.AppToken, p.Discord.Token}
+	all = append(all, c.Telemetry.secrets()...)
 	for _, e := range c.endpoints() {
 		all = append(all, e.APIKey)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/talaria-agent/talaria/gateway"
 	"github.com/talaria-agent/talaria/gateway/metrics"
 	"github.com/talaria-agent/talaria/sessions"
 	"github.com/talaria-agent/talaria/sessions/bolt"
@@ -44,8 +45,23 @@ func run(ctx context.Context, args []string, _, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	traces, err := wireTraces(&cfg, log)
+	if err != nil {
+		return errors.Join(err, store.Close())
+	}
+	var observe []func(gateway.Event)
+	if traces != nil {
+		observe = append(observe, traces.Observe)
+		defer func() {
+			ctx, cancel := context.WithTimeout(context.Background(), traceFlush(&cfg))
+			defer cancel()
+			if err := traces.Close(ctx); err != nil {
+				log.Warn("the last traces were not sent", "error", err)
+			}
+		}()
+	}
 	figures := metrics.New(version())
-	g, err := wireGateway(cfg, store, adapters, nil, figures, log)
+	g, err := wireGateway(cfg, store, adapters, nil, figures, log, observe...)
 	if err != nil {
 		return errors.Join(err, store.Close())
 	}

@@ -60,8 +60,9 @@ To try everything without an account: talaria lab`)
 }
 
 // wireGateway joins everything, and first hides this process's environment, which may hold tokens, from the programs that
-// tools run. newWork, if not nil, fills the work folder of a new conversation; figures, if not nil, counts what happens.
-func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter, newWork func(string) error, figures *metrics.Metrics, log *slog.Logger) (*gateway.Gateway, error) {
+// tools run. newWork, if not nil, fills the work folder of a new conversation; figures, if not nil, counts what happens; observe
+// are told what happens, too.
+func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter, newWork func(string) error, figures *metrics.Metrics, log *slog.Logger, observe ...func(gateway.Event)) (*gateway.Gateway, error) {
 	if err := terminal.Conceal(); err != nil {
 		return nil, fmt.Errorf("hide the environment from other processes: %w", err)
 	}
@@ -109,7 +110,14 @@ func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter,
 		parts.Recorder = cfg.recordings()
 	}
 	if figures != nil {
-		parts.Observe = figures.Observe
+		observe = append(observe, figures.Observe)
+	}
+	if len(observe) > 0 {
+		parts.Observe = func(e gateway.Event) {
+			for _, tell := range observe {
+				tell(e)
+			}
+		}
 	}
 	if store, err := wireCheckpoints(&cfg, log); err != nil {
 		return nil, err
@@ -122,7 +130,7 @@ func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter,
 		BusyAt: cfg.busyAt(), MaxQueued: cfg.Gateway.MaxQueued, MaxQueuedPerUser: cfg.Gateway.MaxQueuedPerUser, MaxAge: cfg.Gateway.MaxAge,
 		Window: cfg.Model.Window, MaxOutput: cfg.Model.MaxOutput, CompressAt: cfg.Gateway.CompressAt,
 		Progress: cfg.Progress.Mode, EditEvery: cfg.Progress.EditInterval, WorkRoot: work, Workspace: workspace, NewWork: newWork,
-		Delivery: cfg.deliveries(), Grace: cfg.Gateway.ShutdownGrace, CrashPause: cfg.Gateway.CrashPause,
+		Delivery: cfg.deliveries(), Grace: cfg.Gateway.ShutdownGrace - traceFlush(&cfg), CrashPause: cfg.Gateway.CrashPause,
 	}, parts)
 	if err == nil && figures != nil {
 		known := func(tool string) bool { _, ok := registry.Lookup(tool); return ok }
