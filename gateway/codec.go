@@ -29,7 +29,9 @@ type input struct {
 	busy      Busy              // of a message: what it does to a running turn
 	waits     bool              // belongs to the room: it counts as waiting for a turn
 	ready     time.Time         // of a message: no turn starts with it before, because more of it may come
-	edits     []sessions.ItemID // changes of the message, which end with it
+	edits     []sessions.ItemID // changes of the message, and other parts of its album, which end with it
+	whole     bool              // an album that was put together
+	heard     bool              // a change of what the running turn was told beside what it began with
 	stopped   bool              // a command that has stopped a turn and waits for its end
 	closing   string            // what is left to say then
 	unbegun   bool              // and that turn had not begun
@@ -71,6 +73,15 @@ func (in *input) isCommand() bool {
 	}
 	_, _, ok := parseCommand(in.Message)
 	return ok
+}
+
+// names tells whether it is a certain command.
+func (in *input) names(command string) bool {
+	if in.Message == nil || in.Edited != nil {
+		return in.Command != nil && in.Command.Name == command
+	}
+	name, _, ok := parseCommand(in.Message)
+	return ok && name == command
 }
 
 // itemsOf are the items that end when these inputs do.

@@ -136,6 +136,8 @@ func (r *rig) describeEntry(e sessions.Entry) string {
 		return line("todo", loop.TodoList(e.Items))
 	case sessions.Rewound:
 		return line("rewound", fmt.Sprintf("%d messages, %d exchanges", len(e.Messages), len(e.Exchanges)))
+	case sessions.Edited:
+		return line("edited", e.Text)
 	case sessions.Titled:
 		return line("titled", e.Title)
 	case sessions.Reset:

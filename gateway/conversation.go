@@ -62,6 +62,7 @@ func (c *conversation) run() {
 			}
 		}
 		c.next(ctx)
+		c.answerWithAlbum(ctx)
 		c.tellRefusals(ctx)
 		c.look(ctx)
 		steer, batch := c.steering()
@@ -122,6 +123,9 @@ func (c *conversation) patience() time.Duration {
 	case c.phase(c.g.ctx) == debouncing:
 		wait = time.Until(last(c.together()).ready)
 	default:
+		if parts := c.album(); len(parts) > 0 {
+			wait = min(wait, time.Until(last(parts).ready))
+		}
 		for _, in := range c.queue {
 			if in.busy == Steer && time.Now().Before(in.ready) {
 				wait = min(wait, time.Until(in.ready))

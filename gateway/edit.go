@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/talaria-agent/talaria/loop"
 	"github.com/talaria-agent/talaria/platforms"
@@ -95,7 +96,8 @@ func find(inputs []*input, message string) *input {
 }
 
 // edited takes a change of a message. One that waits says the new thing from now on. One that is being worked on is
-// corrected, as by a new message. One that was answered can be answered again, by a button; nothing is done unasked.
+// corrected, as by a new message, and so is the answer to a question of the turn that still runs. One that was answered can
+// be answered again, by a button, and /retry asks what it says now; nothing is done unasked.
 func (c *conversation) edited(ctx context.Context, in *input) {
 	if in.Button != nil {
 		if find(c.queue, in.Edited.Original) != nil || c.running(in.Edited.Original) != nil {
@@ -107,14 +109,17 @@ func (c *conversation) edited(ctx context.Context, in *input) {
 		return
 	}
 	waiting, running := find(c.queue, in.Edited.Original), c.running(in.Edited.Original)
+	in.heard = c.heard(in.Edited.Original)
 	_, _, command := parseCommand(in.Message)
 	switch {
-	case waiting == nil && running == nil && !c.answered(in):
+	case waiting == nil && running == nil && !(in.heard && c.changes(in)) && !c.answered(in):
 		c.reply(ctx, in, "")
 	case command:
 		c.reply(ctx, in, "I run no command from a message that was changed. Please send it as a new one.")
 	case waiting != nil:
 		waiting.amend(in)
+	case in.heard:
+		c.enqueue(ctx, in)
 	case running == nil:
 		c.offerRedo(ctx, in)
 	case running.Message.Text == in.Message.Text:
@@ -136,15 +141,29 @@ func (c *conversation) running(message string) *input {
 	return in
 }
 
+// heard tells whether the running turn has a message beside those that it was begun with: as the answer to one of its
+// questions, or because it answers that once more.
+func (c *conversation) heard(message string) bool {
+	s := c.log.snapshot()
+	return c.turn != nil && s.Turn != nil && slices.Contains(s.Turn.About, sessions.ItemID(message))
+}
+
 // answered tells whether a change is one of a message that was answered in this session, and changes what it says.
 func (c *conversation) answered(in *input) bool {
-	s := c.log.snapshot()
-	if !slices.Contains(s.Answered, sessions.ItemID(in.Edited.Original)) {
+	return slices.Contains(c.log.snapshot().Answered, sessions.ItemID(in.Edited.Original)) && c.changes(in)
+}
+
+// changes tells whether a change says anything that is not in the history: as a message, or as the answer to a question.
+func (c *conversation) changes(in *input) bool {
+	same, answer := "\n\n"+said(in.Message)+"\n\n", ": "+strings.TrimSpace(in.Message.Text)+"\n"
+	return !slices.ContainsFunc(c.log.snapshot().Messages, func(m sessions.Message) bool {
+		switch m.Role {
+		case sessions.RoleUser:
+			return strings.Contains("\n\n"+m.Text+"\n\n", same)
+		case sessions.RoleTool:
+			return strings.Contains(m.Text+"\n", answer)
+		}
 		return false
-	}
-	same := "\n\n" + said(in.Message) + "\n\n"
-	return !slices.ContainsFunc(s.Messages, func(m sessions.Message) bool {
-		return m.Role == sessions.RoleUser && strings.Contains("\n\n"+m.Text+"\n\n", same)
 	})
 }
 
@@ -156,7 +175,8 @@ func (c *conversation) offerRedo(ctx context.Context, in *input) {
 	}
 	out.id, out.Edited = sessions.RowID(newID()), in.Edited
 	out.Buttons = [][]platforms.Button{{{Label: "Answer again", Data: buttonData(verbRedo, string(out.id))}}}
-	c.settle(ctx, Done, in.items(), out)
+	edit := sessions.Edited{Original: sessions.ItemID(in.Edited.Original), Text: said(in.Message), At: time.Now()}
+	c.write(ctx, sessions.Record{Entries: []sessions.Entry{edit}, Consumed: in.items(), Ended: string(Done)}, out)
 }
 
 // deleted takes the removal of a message: one that waits is not answered, and a turn that has nothing else to answer
@@ -184,6 +204,8 @@ func (in *input) changed() string {
 		return ""
 	case in.Button != nil:
 		return fmt.Sprintf("[%s changed an earlier message and wants the new version answered. It now reads:]\n", who(in.Message.Sender))
+	case in.heard:
+		return fmt.Sprintf("[%s changed what you had been told before. It now reads:]\n", who(in.Message.Sender))
 	default:
 		return fmt.Sprintf("[%s changed the message that you were working on. It now reads:]\n", who(in.Message.Sender))
 	}

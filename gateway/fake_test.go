@@ -205,7 +205,7 @@ func (f *fakeChat) String() string {
 }
 
 // echoModel answers every turn with the names (m1, m2 ...) that stand in its messages. "tool" makes it call one first, "slow"
-// take its time, "ask" call one that needs permission, "parts" answer in three parts, "long" write a lot.
+// take its time, "wonder" ask the person and say the answer, "ask" call one that needs permission, "parts" answer in three parts, "long" write a lot.
 type echoModel struct {
 	mu      sync.Mutex
 	begun   time.Time
@@ -230,12 +230,13 @@ func (m *echoModel) Call(ctx context.Context, req loop.Request, onText func(stri
 		return loop.Reply{}, fmt.Errorf("ledger: %w", err)
 	}
 	newest, called := "", false // what was said since the last answer
+	result := ""
 	for _, msg := range req.Messages {
 		switch {
 		case msg.Role == sessions.RoleUser:
 			newest += msg.Text + "\n"
 		case msg.Role == sessions.RoleTool:
-			called = true
+			called, result = true, msg.Text
 		case len(msg.ToolCalls) == 0:
 			newest, called = "", false
 		}
@@ -268,6 +269,9 @@ func (m *echoModel) Call(ctx context.Context, req loop.Request, onText func(stri
 	case strings.Contains(newest, "tool"):
 		call("sleep", `{"seconds": 3}`)
 		return reply, nil
+	case strings.Contains(newest, "wonder"):
+		call("clarify", `{"question": "Which one?"}`)
+		return reply, nil
 	case strings.Contains(newest, "ask"):
 		call("execute", `{}`)
 		return reply, nil
@@ -277,6 +281,8 @@ func (m *echoModel) Call(ctx context.Context, req loop.Request, onText func(stri
 	}
 	reply.Message.Text = "re: " + names + "."
 	switch {
+	case strings.Contains(newest, "wonder"):
+		reply.Message.Text += " " + result
 	case strings.Contains(newest, "parts"):
 		reply.Message.Text += "\fpart two\fpart three"
 	case strings.Contains(newest, "long"):

@@ -178,6 +178,9 @@ func (c *conversation) decide(ctx context.Context, in *input, q sessions.Questio
 		return true
 	}
 	d.Turn, d.Call, d.Tool, d.By, d.At = q.Turn, q.Call, q.Tool, in.origin().Sender.ID, time.Now()
+	if q.Tool == "" && in.Message != nil {
+		d.Item = in.item
+	}
 	entries := []sessions.Entry{d}
 	if extent := tools.Extent(d.Extent); d.Allowed && extent != tools.Once {
 		entries = append(entries, sessions.Approved{
@@ -216,7 +219,7 @@ func (c *conversation) asks(id string) bool {
 // the question stood there is not, nor is any word where nobody knows whether it stands there: its buttons answer it then.
 func (c *conversation) answers(ctx context.Context, in *input) bool {
 	s, m := c.log.snapshot(), in.Message
-	if s.Turn == nil || m.Sender.ID != s.Turn.Requester || in.Edited != nil {
+	if s.Turn == nil || m.Sender.ID != s.Turn.Requester || in.Edited != nil || c.awaited(in) {
 		return false
 	}
 	q, ok := s.Waiting(true)

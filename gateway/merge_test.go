@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/talaria-agent/talaria/gateway"
+	"github.com/talaria-agent/talaria/loop/agenttools"
 	"github.com/talaria-agent/talaria/platforms"
 	"github.com/talaria-agent/talaria/sessions"
 )
@@ -33,6 +34,44 @@ func TestAlbum(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		chat.want(t, 1, "without any text")
+		if n := len(b.model.asked()); n != 1 {
+			t.Errorf("the model was called for %d messages", n)
+		}
+	})
+}
+
+// TestAlbumAnswersAQuestion: an album is the answer to the model's question once it is whole, wherever its words stand, and
+// one without a word is answered in a line.
+func TestAlbumAnswersAQuestion(t *testing.T) {
+	inBubble(t, func(b *bench, chat *fakeChat) {
+		clarify, err := agenttools.NewClarify()
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.tools = clarify
+		b.start()
+		part := func(id, album, text string) {
+			m := &platforms.Message{Origin: chat.direct("alice"), Native: id, ID: id, Text: text, Mentioned: true, Album: album, At: time.Now()}
+			if album != "" {
+				m.Attachments = []platforms.Attachment{{Kind: "photo", Name: id + ".jpg"}}
+			}
+			chat.deliver(m)
+			time.Sleep(100 * time.Millisecond)
+		}
+		part("e1", "", "m1 wonder")
+		time.Sleep(time.Minute)
+		part("e2", "g1", "")
+		part("e3", "g1", "")
+		time.Sleep(time.Minute)
+		chat.want(t, 1, "without any text")
+		part("e4", "g2", "")
+		part("e5", "g2", "the red one")
+		part("e6", "g2", "")
+		time.Sleep(time.Minute)
+		chat.want(t, 1, "re: m1. The person answered: the red one")
+		for _, id := range []string{"e4", "e5", "e6"} {
+			chat.want(t, 2, id+".jpg") // under the question, and in the answer
+		}
 		if n := len(b.model.asked()); n != 1 {
 			t.Errorf("the model was called for %d messages", n)
 		}

@@ -35,7 +35,7 @@ func (c *conversation) enqueue(ctx context.Context, in *input) {
 	c.queue = append(c.queue, in)
 	c.g.log.Debug("queued", "message", in.item, "conversation", c.key, "waiting", len(c.queue))
 	switch {
-	case c.turn == nil:
+	case c.turn == nil, c.awaited(in):
 	case in.busy == Interrupt && c.mayStop(in.Message.Origin) && unworkable([]*input{in}) == "":
 		c.turn.cancel(loop.ErrSuperseded)
 	default:

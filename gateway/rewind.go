@@ -95,7 +95,11 @@ func (c *conversation) unread(ctx context.Context, in *input, err error) {
 // takenBack is what taking back exchanges comes to.
 type takenBack struct {
 	entry  sessions.Rewound
-	said   sessions.Message // what people said in the first of the exchanges
+	said   sessions.Message  // what people said in the first of the exchanges
+	asked  []sessions.ItemID // the messages of that
+	alone  bool              // it is one message
+	edits  []sessions.Edited
+	asides []sessions.Aside // what it had to say first
 	undone []sessions.Entry // of all of them
 	count  int
 }
@@ -109,6 +113,22 @@ func (b *takenBack) say(m sessions.Message, first bool) {
 	default:
 		b.said.Text += "\n\n" + m.Text
 	}
+}
+
+// now is what to ask again: what people said, as it reads now.
+func (b *takenBack) now() sessions.Message {
+	m := b.said
+	for i, e := range b.edits {
+		later := slices.ContainsFunc(b.edits[i+1:], func(l sessions.Edited) bool { return l.Original == e.Original })
+		switch {
+		case later || !slices.Contains(b.asked, e.Original):
+		case b.alone:
+			m.Text = withAsides(b.asides, e.Text)
+		default:
+			m.Text += "\n\n[One of these messages was changed. It now reads:]\n" + e.Text
+		}
+	}
+	return m
 }
 
 func (b takenBack) String() string {
@@ -140,7 +160,7 @@ func (l *convLog) takeBack(ctx context.Context, n int) (b takenBack, err error) 
 	if err != nil {
 		return b, err
 	}
-	b.entry, b.count = now.TakeBack(then, gone[0].Point), n
+	b.entry, b.count, b.asides = now.TakeBack(then, gone[0].Point), n, then.Asides
 	turn := "" // of the entry before
 	for r, err := range l.store.History(ctx, l.key, gone[0].To) {
 		if err != nil {
@@ -149,10 +169,18 @@ func (l *convLog) takeBack(ctx context.Context, n int) (b takenBack, err error) 
 		for _, e := range r.Entries {
 			switch e := e.(type) {
 			case sessions.TurnStarted:
-				turn = e.Turn
+				if turn = e.Turn; turn == gone[0].Turn {
+					b.asked = slices.Concat(e.Inputs, e.About)
+					b.alone = len(e.Inputs) == 1 && len(e.About) <= 1
+				}
 			case sessions.UserMessage:
 				b.say(e.Message, e.Turn == gone[0].Turn)
+			case sessions.Edited:
+				b.edits = append(b.edits, e)
 			case sessions.Steered:
+				if e.Turn == gone[0].Turn {
+					b.asked, b.alone = append(b.asked, e.Inputs...), false
+				}
 				b.say(e.Message, e.Turn == gone[0].Turn)
 			}
 			if slices.ContainsFunc(gone, func(x sessions.Exchange) bool { return x.Turn == turn }) {

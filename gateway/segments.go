@@ -75,6 +75,9 @@ func describeSegment(s sessions.Segment) string {
 
 // cmdResume goes on with an earlier session from where it was left.
 func (c *conversation) cmdResume(ctx context.Context, in *input) {
+	if c.behindBranch(in) {
+		return
+	}
 	if err := c.readOutline(ctx); err != nil {
 		c.unread(ctx, in, err)
 		return
@@ -128,8 +131,21 @@ func (c *conversation) cmdBranch(ctx context.Context, in *input) {
 		len(c.outline.Segments)+1, from, sign(o.Address.Platform), from), entries...)
 }
 
+// behindBranch lets a command about sessions wait behind one that waits to begin a branch: it means the sessions that there
+// are after that. It reports whether it has to.
+func (c *conversation) behindBranch(in *input) bool {
+	waits := c.turn != nil && slices.ContainsFunc(c.after, func(before *input) bool { return before.names("branch") })
+	if waits {
+		c.after = append(c.after, in)
+	}
+	return waits
+}
+
 // cmdTitle names the session.
 func (c *conversation) cmdTitle(ctx context.Context, in *input) {
+	if c.behindBranch(in) {
+		return
+	}
 	title := titleIn(in)
 	if title == "" {
 		c.reply(ctx, in, fmt.Sprintf("Write the name behind the command: `%stitle Holiday plans`.", sign(in.origin().Address.Platform)))

@@ -205,20 +205,21 @@ func (t *turn) open() error {
 	s := t.log.snapshot()
 	var entries []sessions.Entry
 	message := sessions.Message{Role: sessions.RoleUser}
+	var about []sessions.ItemID
 	if !t.again {
-		message.Text = t.text()
+		message.Text, about = t.text(), originals(t.inputs)
 	} else {
 		back, err := t.log.takeBack(t.ctx, 1)
 		if err != nil {
 			return err
 		}
 		back.entry.By = t.requester
-		entries, message = append(entries, back.entry), back.said
+		entries, message, about = append(entries, back.entry), back.now(), back.asked
 		if files := left(loop.ChangedFiles(t.c.g.parts.Tools, back.undone)); files != "" {
 			t.note = "\n\n_" + files + "_"
 		}
 	}
-	entries = append(entries, sessions.TurnStarted{Turn: t.id, Inputs: t.items(), Requester: t.requester, At: time.Now()})
+	entries = append(entries, sessions.TurnStarted{Turn: t.id, Inputs: t.items(), Requester: t.requester, About: about, At: time.Now()})
 	if s.Prompt == nil || !bytes.Equal(s.Prompt.Tools, t.c.g.declared) {
 		entries = append(entries, t.prompt(s)...)
 	}
@@ -239,11 +240,25 @@ func (t *turn) items() []sessions.ItemID { return itemsOf(t.inputs) }
 
 // text is what the model gets to read: what happened since the last turn, and the messages.
 func (t *turn) text() string {
+	return withAsides(t.log.snapshot().Asides, words(t.inputs))
+}
+
+func withAsides(asides []sessions.Aside, text string) string {
 	var parts []string
-	for _, aside := range t.log.snapshot().Asides {
+	for _, aside := range asides {
 		parts = append(parts, aside.Text)
 	}
-	return strings.Join(append(parts, words(t.inputs)), "\n\n")
+	return strings.Join(append(parts, text), "\n\n")
+}
+
+// originals are the messages that are answered as they read now.
+func originals(inputs []*input) (all []sessions.ItemID) {
+	for _, in := range inputs {
+		if in.Edited != nil {
+			all = append(all, sessions.ItemID(in.Edited.Original))
+		}
+	}
+	return all
 }
 
 // words is what the model gets to read of messages.

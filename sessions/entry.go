@@ -18,8 +18,16 @@ type Entry interface {
 type TurnStarted struct {
 	Turn      string    `json:"turn"` // task id, unique
 	Inputs    []ItemID  `json:"inputs,omitempty"`
-	Requester string    `json:"requester"` // stable id of the person who started it
+	Requester string    `json:"requester"`       // stable id of the person who started it
+	About     []ItemID  `json:"about,omitempty"` // messages of before that it answers once more, or as they read now
 	At        time.Time `json:"at"`
+}
+
+// Edited is a message that a person changed after it had been answered. Nothing follows from it by itself.
+type Edited struct {
+	Original ItemID    `json:"original"`
+	Text     string    `json:"text"` // as the model is to see it
+	At       time.Time `json:"at"`
 }
 
 // TurnResumed says that a turn goes on after the process died in it or parked it, or could not write to the log.
@@ -152,6 +160,7 @@ func (TurnResumed) kind() string      { return "turn_resumed" }
 func (TurnParked) kind() string       { return "turn_parked" }
 func (Steered) kind() string          { return "steered" }
 func (UserMessage) kind() string      { return "user_message" }
+func (Edited) kind() string           { return "edited" }
 func (AssistantMessage) kind() string { return "assistant_message" }
 func (ToolResult) kind() string       { return "tool_result" }
 func (TurnEnded) kind() string        { return "turn_ended" }
@@ -221,6 +230,8 @@ func decodeEntry(j entryJSON) (Entry, error) {
 		return decodeAs[Revoked](j)
 	case "rewound":
 		return decodeAs[Rewound](j)
+	case "edited":
+		return decodeAs[Edited](j)
 	case "titled":
 		return decodeAs[Titled](j)
 	case "delegated":

@@ -33,6 +33,7 @@ type Decided struct {
 	Allowed bool      `json:"allowed,omitempty"`
 	Extent  string    `json:"extent,omitempty"` // of a permission: once, session, always
 	Answer  string    `json:"answer,omitempty"` // to the model's question
+	Item    ItemID    `json:"item,omitempty"`   // the message with that answer
 	Note    string    `json:"note,omitempty"`   // why not, or on what ground
 	By      string    `json:"by,omitempty"`     // stable id of the person; empty = nobody has decided
 	At      time.Time `json:"at"`

@@ -24,7 +24,7 @@ func everyEntry() []Entry {
 		MessageID: "m2", Shown: at, At: at,
 	}
 	decided := Decided{
-		Turn: "t1", Call: "c1", Tool: "terminal", Allowed: true, Extent: "once", Answer: "a", Note: "n", By: "U2", At: at,
+		Turn: "t1", Call: "c1", Tool: "terminal", Allowed: true, Extent: "once", Answer: "a", Item: "i4", Note: "n", By: "U2", At: at,
 	}
 	turn := Turn{
 		ID: "t1", Inputs: []ItemID{"i1"}, Requester: "U1", Started: at, Rounds: 2, Calls: 3, Resumed: 1, Usage: usage,
@@ -43,7 +43,8 @@ func everyEntry() []Entry {
 		Exchanges: []Exchange{{Point: Point{From: 1, To: 2}, Turn: "t0", Requester: "U1"}},
 	}
 	return []Entry{
-		TurnStarted{Turn: "t1", Inputs: []ItemID{"i1", "i2"}, Requester: "U1", At: at},
+		TurnStarted{Turn: "t1", Inputs: []ItemID{"i1", "i2"}, Requester: "U1", About: []ItemID{"i0"}, At: at},
+		Edited{Original: "i0", Text: "<so>", At: at},
 		TurnResumed{Turn: "t1", Within: true, At: at},
 		UserMessage{Turn: "t1", Message: user},
 		AssistantMessage{Turn: "t1", Message: assistant, Usage: usage, Model: "m", Plan: []Planned{{Step: 1, Asks: true}}},
@@ -111,7 +112,7 @@ func TestEntriesAreComplete(t *testing.T) {
 		}
 	}
 	want := []string{
-		"approved", "asked", "aside", "assistant_message", "bubble_shown", "compaction", "decided", "delegated", "delivery_failed", "notes_changed", "prompt_built", "reset", "revoked",
+		"approved", "asked", "aside", "assistant_message", "bubble_shown", "compaction", "decided", "delegated", "delivery_failed", "edited", "notes_changed", "prompt_built", "reset", "revoked",
 		"rewound", "setting_changed", "steered", "stream_shown", "titled", "todo_changed", "tool_result", "turn_ended", "turn_parked", "turn_resumed", "turn_started", "user_message",
 	}
 	for _, k := range want { // permanent names: they stand in files

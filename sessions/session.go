@@ -50,6 +50,7 @@ type Turn struct {
 	ID        string     `json:"id"`
 	Inputs    []ItemID   `json:"inputs,omitempty"`
 	Requester string     `json:"requester"`
+	About     []ItemID   `json:"about,omitempty"` // messages beside the inputs a change of which concerns it: see TurnStarted, and answers to its questions
 	Started   time.Time  `json:"started"`
 	Rounds    int        `json:"rounds"`  // model replies so far
 	Calls     int        `json:"calls"`   // tool calls so far
@@ -150,7 +151,7 @@ func (s *Session) apply(e Entry, r Record) error {
 		if s.Turn != nil {
 			return fmt.Errorf("turn %s starts within turn %s", e.Turn, s.Turn.ID)
 		}
-		s.Turn = &Turn{ID: e.Turn, Inputs: e.Inputs, Requester: e.Requester, Started: e.At, From: len(s.Messages)}
+		s.Turn = &Turn{ID: e.Turn, Inputs: e.Inputs, Requester: e.Requester, About: e.About, Started: e.At, From: len(s.Messages)}
 	case TurnResumed:
 		return s.inTurn(e.Turn, func(t *Turn) {
 			if !t.Parked && !e.Within {
@@ -178,7 +179,7 @@ func (s *Session) apply(e Entry, r Record) error {
 		if len(s.Turn.Open) > 0 {
 			return fmt.Errorf("turn %s ends with %d open calls", e.Turn, len(s.Turn.Open))
 		}
-		s.Answered = append(s.Answered, s.Turn.Inputs...)
+		s.Answered = append(append(s.Answered, s.Turn.Inputs...), s.Turn.About...)
 		s.Answered = s.Answered[max(0, len(s.Answered)-mostAnswered):]
 		s.Turn = nil
 		s.Total = s.Total.Add(e.Usage)
@@ -190,6 +191,7 @@ func (s *Session) apply(e Entry, r Record) error {
 	case Rewound:
 		return s.rewound(e, r)
 	case Titled: // it is for people: see Outline
+	case Edited: // it counts when somebody wants the message answered anew
 	case Reset:
 		if s.Turn != nil {
 			return fmt.Errorf("reset within turn %s", s.Turn.ID)
@@ -279,6 +281,10 @@ func (s *Session) inTurn(id string, change func(*Turn)) error {
 
 func (s *Session) decided(e Decided) error {
 	var refused error
-	err := s.inTurn(e.Turn, func(t *Turn) { refused = t.decided(e) })
+	err := s.inTurn(e.Turn, func(t *Turn) {
+		if refused = t.decided(e); refused == nil && e.Item != "" {
+			t.About = append(slices.Clip(t.About), e.Item)
+		}
+	})
 	return cmp.Or(err, refused)
 }

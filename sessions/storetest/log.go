@@ -147,6 +147,7 @@ func everyEntry(t *testing.T, h Harness) {
 				},
 				Point: sessions.Point{From: 1, To: 3}, By: "U1", At: start, Answered: []sessions.ItemID{"i"}, Measured: 5, MeasuredTo: 1,
 			},
+			sessions.Edited{Original: "i0", Text: "so", At: start},
 			sessions.Titled{Title: "plans", By: "U1", At: start},
 		},
 		Consumed: []sessions.ItemID{"i"}, Ended: "done",
