@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -16,6 +18,7 @@ type client struct {
 	http *http.Client
 	url  string
 	opening
+	note string // what stands at the end of each request and is not kept
 }
 
 // opening is what a conversation begins with, as it stands in a request.
@@ -43,23 +46,42 @@ type call struct {
 	} `json:"function"`
 }
 
-// newClient returns a client that begins as a turn did, whose first request is given.
+// newClient returns a client that begins as a turn did, whose first request is given. It makes the same requests.
 func (p *provider) newClient(b *testing.B, first []byte) client {
 	c := client{http: p.server.Client(), url: p.server.URL + "/v1/chat/completions"}
 	if err := json.Unmarshal(first, &c.opening); err != nil {
 		b.Fatal(err)
 	}
+	const mark = "\n\n[Note "
+	user := &c.Messages[len(c.Messages)-1]
+	text, note, ok := strings.Cut(user.Content, mark)
+	if !ok {
+		b.Fatalf("there is no note in %q", user.Content)
+	}
+	user.Content, c.note = text, mark+note
 	return c
+}
+
+// body words the next request.
+func (c client) body(b *testing.B) []byte {
+	o := c.opening
+	if last := len(o.Messages) - 1; o.Messages[last].Role == "user" {
+		o.Messages = slices.Clone(o.Messages)
+		o.Messages[last].Content += c.note
+	} else {
+		o.Messages = append(o.Messages, message{Role: "user", Content: strings.TrimSpace(c.note)})
+	}
+	body, err := json.Marshal(o)
+	if err != nil {
+		b.Error(err)
+	}
+	return body
 }
 
 // turn makes calls until the model is done, and returns how many. After each it calls between.
 func (c client) turn(b *testing.B, between func()) (calls int) {
 	for {
-		body, err := json.Marshal(c.opening)
-		if err != nil {
-			b.Fatal(err)
-		}
-		reply := c.ask(b, body)
+		reply := c.ask(b, c.body(b))
 		calls++
 		between()
 		c.Messages = append(c.Messages, reply)

@@ -138,8 +138,9 @@ func (t *bot) answer(_ context.Context, chat int64, text string) {
 	t.durable(0)
 	c := t.chats[chat]
 	if c == nil {
-		c = &client{http: t.client.http, url: t.client.url, opening: t.client.opening}
-		c.Messages = c.Messages[:1:1] // what the model is told about itself
+		own := t.client
+		own.Messages = own.Messages[:1:1] // what the model is told about itself
+		c = &own
 		t.chats[chat] = c
 	}
 	to := strconv.FormatInt(chat, 10)
@@ -147,12 +148,7 @@ func (t *bot) answer(_ context.Context, chat int64, text string) {
 		t.work.Go(func() { t.post("sendChatAction", url.Values{"chat_id": {to}, "action": {"typing"}}) })
 		t.durable(1)
 		c.Messages = append(c.Messages, message{Role: "user", Content: text})
-		body, err := json.Marshal(c.opening)
-		if err != nil {
-			t.b.Error(err)
-			return
-		}
-		reply := c.ask(t.b, body)
+		reply := c.ask(t.b, c.body(t.b))
 		c.Messages = append(c.Messages, reply)
 		t.durable(2)
 		t.post("sendMessage", url.Values{"chat_id": {to}, "text": {reply.Content}})

@@ -75,7 +75,7 @@ func (d *declared) word(tools []provider.Tool) ([]byte, error) {
 // providers refuse a result without the one and a call without the other.
 type wireMessage struct {
 	Role       string          `json:"role"`
-	Content    any             `json:"content,omitempty"` // a string, or parts
+	Content    any             `json:"content,omitempty"` // a text, or parts
 	ToolCalls  []chat.ToolCall `json:"tool_calls,omitempty"`
 	ToolCallID string          `json:"tool_call_id,omitempty"`
 	replayed
@@ -112,16 +112,20 @@ func wireMessages(c provider.Conversation) []wireMessage {
 	if c.System != "" {
 		out = append(out, wireMessage{Role: chat.ChatMessageRoleSystem, Content: c.System})
 	}
-	for _, m := range noted {
-		wire := wireMessage{Role: string(m.Role), ToolCallID: m.ToolCallID, replayed: replay(m)}
+	var calls []chat.ToolCall // of all messages, so that they need few allocations
+	for i := range noted {
+		m := &noted[i]
+		wire := wireMessage{Role: string(m.Role), ToolCallID: m.ToolCallID, replayed: replay(*m)}
 		if m.Text != "" {
-			wire.Content = m.Text
+			wire.Content = &m.Text
 		}
+		first := len(calls)
 		for _, call := range m.ToolCalls {
-			wire.ToolCalls = append(wire.ToolCalls, chat.ToolCall{
+			calls = append(calls, chat.ToolCall{
 				ID: call.ID, Type: chat.ToolTypeFunction, Function: chat.FunctionCall{Name: call.Name, Arguments: call.Arguments},
 			})
 		}
+		wire.ToolCalls = calls[first:len(calls):len(calls)]
 		out = append(out, wire)
 	}
 	if len(c.Images) > 0 {
