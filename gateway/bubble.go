@@ -95,7 +95,9 @@ func (b *bubble) observe(e loop.Event) {
 	select {
 	case b.ring <- struct{}{}:
 	default:
-		b.saved()
+		if !loop.Fleeting(e) {
+			b.saved()
+		}
 	}
 }
 

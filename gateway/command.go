@@ -24,7 +24,7 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"help", "Show this list.", "", (*conversation).cmdHelp},
-		{"stop", "Stop what I am doing.", "", (*conversation).cmdStop},
+		{"stop", "Stop what I am doing; `all`: and what runs in the background.", "all", (*conversation).cmdStop},
 		{"approve", "Allow what I ask permission for: once, or add `session` or `always`.", "extent", (*conversation).cmdApprove},
 		{"deny", "Do not allow what I ask permission for; say why, if you like.", "reason", (*conversation).cmdDeny},
 		{"approvals", "Show what you have allowed for longer than once, or take it back.", "action", (*conversation).cmdApprovals},
@@ -119,16 +119,30 @@ func (c *conversation) closing(ctx context.Context, in *input) bool {
 }
 
 func (c *conversation) cmdStop(ctx context.Context, in *input) {
+	o := in.origin()
+	all := strings.EqualFold(argument(in), "all")
+	if all && !in.stopped && !c.mayStop(o) {
+		c.reply(ctx, in, c.endBackground(o))
+		return
+	}
 	if c.closing(ctx, in) {
 		return
 	}
+	var background string
+	if all {
+		background = c.endBackground(o)
+	} else {
+		background = c.goOn(o.Address.Platform)
+	}
 	switch {
 	case in.stopped:
-		c.reply(ctx, in, sentences(in.closing, withdrawn(in.withdrawn)))
+		c.reply(ctx, in, sentences(in.closing, withdrawn(in.withdrawn), background))
 	case c.stopFlush() || in.withdrawn > 0:
-		c.reply(ctx, in, sentences("Stopped.", withdrawn(in.withdrawn)))
+		c.reply(ctx, in, sentences("Stopped.", withdrawn(in.withdrawn), background))
+	case all:
+		c.reply(ctx, in, background)
 	default:
-		c.reply(ctx, in, "I am not doing anything right now.")
+		c.reply(ctx, in, sentences("I am not doing anything right now.", background))
 	}
 }
 
@@ -137,7 +151,7 @@ func (c *conversation) cmdNew(ctx context.Context, in *input) {
 		return
 	}
 	left := c.log.snapshot()
-	c.reply(ctx, in, sentences("New session.", withdrawn(in.withdrawn), "What can I do for you?"),
+	c.reply(ctx, in, sentences("New session.", withdrawn(in.withdrawn), c.goOn(in.origin().Address.Platform), "What can I do for you?"),
 		sessions.Reset{By: in.origin().Sender.ID, At: time.Now(), Approvals: left.Forever(), Settings: left.Settings})
 	c.flushLeft(left, in)
 }
@@ -195,6 +209,9 @@ func (c *conversation) cmdStatus(ctx context.Context, in *input) {
 		fmt.Fprintf(&b, ", compressed %d×", s.Compactions)
 	}
 	fmt.Fprintf(&b, "\n- Model: %s\n- Busy mode: %s\n", c.g.runner.Model.Name(), c.busy(in.origin().Address))
+	for _, left := range c.g.parts.Background.Running(string(c.key)) {
+		fmt.Fprintf(&b, "- In the background: `%s`, for %s\n", oneLine(left.Command, previewRunes), short(time.Since(left.Started)))
+	}
 	if lost := s.Undelivered; lost != nil {
 		fmt.Fprintf(&b, "- Not delivered: an answer at %s (%s)\n", lost.At.UTC().Format("2006-01-02 15:04 MST"), lost.Reason)
 	}

@@ -58,6 +58,8 @@ type rig struct {
 	counts     *counts
 	uncounted  bool // what the counts say does not matter
 
+	background background // what tools have left running
+
 	executed atomic.Int64 // how often the dangerous tool has run
 
 	server  *http.Server
@@ -115,7 +117,11 @@ func newRig(t *testing.T, p platforms.Name, store sessions.Store, script *txtar.
 	if err != nil {
 		t.Fatal(err)
 	}
-	own = append(own, watching...)
+	launch, err := r.background.tool()
+	if err != nil {
+		t.Fatal(err)
+	}
+	own = append(append(own, watching...), launch)
 	if r.shell {
 		shell, err := terminal.New(terminal.Options{})
 		if err != nil {
@@ -180,7 +186,7 @@ func (r *rig) start() {
 	runner.Hooks = append(runner.Hooks, copies)
 	parts := gateway.Parts{
 		Store: r.mortal, Adapters: []platforms.Adapter{adapter}, Tools: r.tools, Missing: r.missing, Notes: r.notebook, Log: log, Recorder: recorder, Compressor: before, Runner: runner,
-		Observe: r.counts.observe, Checkpoints: copies,
+		Observe: r.counts.observe, Checkpoints: copies, Background: &r.background,
 	}
 	if r.smart {
 		parts.Judge = loop.NewJudge(loop.NewChain(loop.Link{Model: r.model}), 0)

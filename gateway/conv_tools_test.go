@@ -34,6 +34,19 @@ func testTools(executed *atomic.Int64) ([]tools.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
+	build, err := tools.New(tools.Spec{Name: "build", Toolset: "test", Description: "Says every second how far it is.", Risk: tools.ReadOnly},
+		func(ctx context.Context, scope tools.Scope, a sleepArgs) (tools.Result, error) {
+			for n := range a.Seconds {
+				scope.Tell(fmt.Sprintf("gcc\nstep %d of %d, password=hunter2", n+1, a.Seconds))
+				if err := wait(ctx, time.After(time.Second)); err != nil {
+					return tools.Result{}, err
+				}
+			}
+			return tools.Result{Text: "built"}, nil
+		})
+	if err != nil {
+		return nil, err
+	}
 	execute, err := tools.New(tools.Spec{Name: "execute", Toolset: "test", Description: "Does something dangerous.", Risk: tools.Executes},
 		func(context.Context, tools.Scope, noArgs) (tools.Result, error) {
 			executed.Add(1)
@@ -55,5 +68,5 @@ func testTools(executed *atomic.Int64) ([]tools.Tool, error) {
 	}, func(context.Context, tools.Scope, fetchArgs) (tools.Result, error) {
 		return tools.Result{}, fmt.Errorf("dial: %w", syscall.ECONNREFUSED)
 	})
-	return []tools.Tool{sleep, nap, execute, broken, fetch}, err
+	return []tools.Tool{sleep, nap, build, execute, broken, fetch}, err
 }

@@ -208,6 +208,8 @@ func (c *conversation) handle(ctx context.Context, mail any) {
 		c.noteUndelivered(ctx, m)
 	case notice:
 		c.noted(ctx, m)
+	case leftOver:
+		c.tellLeftOver(ctx, m)
 	case asking:
 		held := c.held
 		c.held = nil

@@ -20,7 +20,7 @@ func newDirectory(g *Gateway) *directory {
 	return &directory{g: g, awake: map[sessions.Key]*conversation{}}
 }
 
-// post gives a conversation its next piece of mail (*input, doubtful, undeliverable, notice, unsure or erasing); nil only wakes it. It never blocks.
+// post gives a conversation its next piece of mail (*input, doubtful, undeliverable, notice, leftOver, unsure or erasing); nil only wakes it. It never blocks.
 func (d *directory) post(key sessions.Key, mail any) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -79,6 +79,8 @@ type Parts struct {
 	Judge      Judge           // looks at calls before people are asked; nil = people are always asked
 	// Checkpoints keeps copies of work folders; it must be one of the runner's hooks, too. nil = none are kept.
 	Checkpoints Checkpoints
+	// Background are the programs that tools leave running; nil = there are none. Run ends them when it ends.
+	Background Background
 	// Eraser says what is removed beside the store and the work folders, which are the gateway's.
 	Eraser Eraser
 	// Observe is told what happens, for counting. It must not block, and is called from any goroutine; nil = nobody.
@@ -140,6 +142,9 @@ func New(cfg Config, parts Parts) (*Gateway, error) {
 		adapters: map[platforms.Name]platforms.Adapter{}, strangers: newStrangers(), unable: newStrangers(),
 		pool: newPool(max(cfg.Workers, 1)), room: newRoom(cmp.Or(cfg.MaxQueued, 2000), cmp.Or(cfg.MaxQueuedPerUser, 100)),
 	}
+	if parts.Background == nil {
+		g.parts.Background = nothingRuns{}
+	}
 	for _, a := range parts.Adapters {
 		if g.adapters[a.Name()] != nil {
 			return nil, fmt.Errorf("two adapters for %s", a.Name())
@@ -178,6 +183,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 		return fmt.Errorf("take over what an earlier run left: %w", err)
 	}
 	close(g.ready)
+	g.parts.Background.Begin(g.backgroundEnded)
 
 	pruning, stopPruning := context.WithCancel(ctx)
 	g.side.Go(func() { g.prune(pruning) })

@@ -23,6 +23,7 @@ const (
 	progressLines = 12 // lines shown; older ones are counted
 	previewRunes  = 60
 	verboseRunes  = 300
+	verboseSaid   = 3 // lines shown of what a running call says; 1 in the other modes
 )
 
 // progress is what a turn has done so far, folded from its events. A plain value; the bubble guards it.
@@ -44,6 +45,7 @@ type line struct {
 	running             int
 	outcome             sessions.Outcome
 	took                time.Duration
+	said                string // by the call, while it runs
 	remark              string
 	task                int // of a sub-agent, from 1; 0 = it is no sub-agent's
 }
@@ -64,6 +66,8 @@ func (p *progress) apply(e loop.Event) {
 	case loop.CallStarted:
 		p.calls++
 		p.callStarted(e, 0)
+	case loop.CallSaid:
+		p.callSaid(e, 0)
 	case loop.CallEnded:
 		p.callEnded(e, 0)
 	case loop.SubAgent:
@@ -99,6 +103,9 @@ func (p *progress) subAgent(e loop.SubAgent) {
 		p.calls++
 		inner.CallID = within + inner.CallID
 		p.callStarted(inner, e.Task)
+	case loop.CallSaid:
+		inner.CallID = within + inner.CallID
+		p.callSaid(inner, e.Task)
 	case loop.CallEnded:
 		inner.CallID = within + inner.CallID
 		p.callEnded(inner, e.Task)
@@ -128,6 +135,15 @@ func (p *progress) callStarted(e loop.CallStarted, task int) {
 	p.lines = append(p.lines, l)
 }
 
+func (p *progress) callSaid(e loop.CallSaid, task int) {
+	for i := len(p.lines) - 1; i >= 0; i-- {
+		if l := &p.lines[i]; l.call == e.CallID && l.task == task && l.running > 0 {
+			l.said = e.Text
+			return
+		}
+	}
+}
+
 func (p *progress) callEnded(e loop.CallEnded, task int) {
 	for i := len(p.lines) - 1; i >= 0; i-- {
 		l := &p.lines[i]
@@ -154,12 +170,30 @@ func (p *progress) render(now time.Time) string {
 	}
 	for _, l := range shown {
 		rows = append(rows, l.render())
+		if l.running > 0 {
+			rows = append(rows, p.sayings(l.said)...)
+		}
 	}
 	rows = append(rows, checklist(p.todos)...)
 	if p.status != "" {
 		rows = append(rows, p.status+" …")
 	}
 	return strings.Join(rows, "  \n")
+}
+
+// sayings are the rows for what a running call says. It comes from a program, so whatever looks like a secret is taken out.
+func (p *progress) sayings(text string) (rows []string) {
+	lines := strings.Split(strings.TrimSpace(loop.WithoutSecrets(text)), "\n")
+	most, limit := 1, previewRunes
+	if p.mode == ProgressVerbose {
+		most, limit = verboseSaid, verboseRunes
+	}
+	for _, l := range lines[max(0, len(lines)-most):] {
+		if l = oneLine(l, limit); l != "" {
+			rows = append(rows, "↳ `"+l+"`")
+		}
+	}
+	return rows
 }
 
 // summary writes the message once the turn is over: one line.
@@ -230,7 +264,7 @@ func icon(tool string) string {
 		return "✏️"
 	case "search_files":
 		return "🔎"
-	case "terminal":
+	case "terminal", "process":
 		return "💻"
 	case "todo":
 		return "📋"

@@ -25,6 +25,7 @@ type Notebook interface {
 func (t *turn) scope(work string) tools.Scope {
 	return tools.Scope{
 		Conversation: string(t.c.key), Turn: t.id, Chat: chatOf(t.c.g.moves.first(t.address)), Requester: t.requester, Work: work,
+		Reply: replyPlace(t.address),
 	}
 }
 

@@ -20,6 +20,8 @@ func (g *Gateway) shutdown(intake <-chan struct{}, park context.CancelCauseFunc,
 	waitAtMostFor(intake, grace/4)
 	park(loop.ErrParked)
 	g.live.wait(time.Until(parked))
+	var rest sync.WaitGroup
+	rest.Go(g.parts.Background.Close)
 	flush, done := context.WithDeadline(context.WithoutCancel(g.ctx), sent)
 	g.outbox.flush(flush)
 	done()
@@ -29,7 +31,6 @@ func (g *Gateway) shutdown(intake <-chan struct{}, park context.CancelCauseFunc,
 	g.outbox.ended(ended)
 	done()
 
-	var rest sync.WaitGroup
 	rest.Go(func() { <-intake })
 	rest.Go(g.bubbles.Wait)
 	rest.Go(g.side.Wait)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -192,7 +193,7 @@ func (t *turn) task(work string) loop.Turn {
 func (t *turn) observe(e loop.Event) {
 	t.stream.observe(e)
 	t.bubble.observe(e)
-	if _, text := e.(loop.TextDelta); !text {
+	if !loop.Fleeting(e) {
 		t.c.g.observe(InTurn{
 			Platform: t.address.Platform, Event: e, Conversation: t.c.key, Task: t.id, Message: t.inputs[0].item, Started: t.started,
 		})
@@ -206,8 +207,11 @@ func (t *turn) open() error {
 	var entries []sessions.Entry
 	message := sessions.Message{Role: sessions.RoleUser}
 	var about []sessions.ItemID
+	told := func() {}
 	if !t.again {
-		message.Text, about = t.text(), originals(t.inputs)
+		var asides []sessions.Aside
+		asides, told = t.asides(s)
+		message.Text, about = withAsides(asides, words(t.inputs)), originals(t.inputs)
 	} else {
 		back, err := t.log.takeBack(t.ctx, 1)
 		if err != nil {
@@ -230,6 +234,7 @@ func (t *turn) open() error {
 	if err := t.log.append(t.ctx, sessions.Record{Entries: entries}); err != nil {
 		return err
 	}
+	told()
 	for _, in := range t.inputs {
 		t.c.g.log.Debug("taken up", "message", in.item, "conversation", t.c.key, "task", t.id)
 	}
@@ -238,9 +243,13 @@ func (t *turn) open() error {
 
 func (t *turn) items() []sessions.ItemID { return itemsOf(t.inputs) }
 
-// text is what the model gets to read: what happened since the last turn, and the messages.
-func (t *turn) text() string {
-	return withAsides(t.log.snapshot().Asides, words(t.inputs))
+// asides is what happened since the last turn. Once the model's copy is written down, told must be called.
+func (t *turn) asides(s *sessions.Session) (all []sessions.Aside, told func()) {
+	news, told := t.c.g.parts.Background.News(string(t.c.key))
+	if news == "" {
+		return s.Asides, told
+	}
+	return append(slices.Clip(s.Asides), sessions.Aside{Text: news}), told
 }
 
 func withAsides(asides []sessions.Aside, text string) string {

@@ -39,6 +39,11 @@ func (e *execution) attend(ctx context.Context, p prepared) finished {
 	}
 
 	var over atomic.Bool // set by whoever comes first: the tool that returns, or the patience that ends
+	scope.Tell = func(text string) {
+		if !over.Load() {
+			t.emit(CallSaid{CallID: p.call.ID, Tool: p.call.Name, Text: text})
+		}
+	}
 	returned := make(chan Returned, 1)
 	t.runner.stragglers.wait.Go(func() {
 		c := t.Tape.Tool(ctx, t.lane, p.call, func() Returned { return t.hooked(ctx, p, scope, &over) })

@@ -9,7 +9,7 @@ import (
 
 // Event is what a turn tells its observer. The set is closed. Order: RoundStarted, then TextDelta any number of times,
 // then ModelReturned, then Replied, after which a Nudged begins another round; then for each tool call CallStarted and CallEnded, where parallel calls interleave, a call that waits
-// for a person has AwaitingApproval and ApprovalOver before its CallStarted; Retrying, FellBack, Compacted and TakenIn as they
+// for a person has AwaitingApproval and ApprovalOver before its CallStarted, and a CallSaid comes at any time while it runs; Retrying, FellBack, Compacted and TakenIn as they
 // happen; Ended is last, exactly once, but for a turn that did not end (see Outcome). A call that never runs has its
 // CallEnded without a CallStarted.
 type Event interface{ event() }
@@ -58,6 +58,12 @@ type ApprovalOver struct {
 // CallStarted: a tool call begins to run.
 type CallStarted struct {
 	CallID, Tool, Preview string
+}
+
+// CallSaid: a running tool call has something to say, a few last lines of its output. Lossy: only the latest one counts.
+type CallSaid struct {
+	CallID, Tool string
+	Text         string
 }
 
 // CallEnded: a tool call has its result, committed.
@@ -112,6 +118,18 @@ type Compacted struct {
 // Ended: the turn is over and its end is committed.
 type Ended struct{ Outcome Outcome }
 
+// Fleeting tells whether an event is a piece of something that comes whole later, so that it is of use only to whoever
+// looks on. There may be thousands of them a second.
+func Fleeting(e Event) bool {
+	switch e := e.(type) {
+	case TextDelta, CallSaid:
+		return true
+	case SubAgent:
+		return Fleeting(e.Event)
+	}
+	return false
+}
+
 func (RoundStarted) event()     {}
 func (TextDelta) event()        {}
 func (ModelReturned) event()    {}
@@ -120,6 +138,7 @@ func (Nudged) event()           {}
 func (AwaitingApproval) event() {}
 func (ApprovalOver) event()     {}
 func (CallStarted) event()      {}
+func (CallSaid) event()         {}
 func (CallEnded) event()        {}
 func (CircuitOpened) event()    {}
 func (Retrying) event()         {}

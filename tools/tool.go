@@ -72,8 +72,12 @@ type Scope struct {
 	Chat         string // where the person writes, all threads of it together; empty = nowhere
 	Parent       string // the turn that a sub-agent works for; empty = this is none
 	Work         string // absolute path of the conversation's work folder; it exists
+	Reply        string // names the place where answers go, to whoever made the scope
 	// Grants are what a person's permission for this call included.
 	Grants []Grant
+	// Tell lets people see what a running call has to say, before its result: a few last lines, as plain text. Only the latest
+	// counts, and it may never be seen. It does not block, and may be called from any goroutine; nil = nobody looks.
+	Tell func(text string)
 }
 
 // Person names the person who started the turn within the chat: what is kept about people is kept under it. It is empty

@@ -80,6 +80,7 @@ var owners = map[string][]string{
 	"github.com/tetratelabs/wazero":                      {"tools/web"},
 	"golang.org/x/image":                                 {"tools/ops"},
 	"github.com/landlock-lsm/go-landlock":                {"tools/terminal"},
+	"github.com/creack/pty":                              {"tools/terminal"},
 }
 
 // TestImports checks that dependencies point one way and that each library has its owner, by what the packages

@@ -75,7 +75,8 @@ func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter,
 		return nil, err
 	}
 	notes := agenttools.NewNotes(cfg.notes(), cfg.Memory.Limit, cfg.Memory.UserLimit)
-	registry, missing, err := wireTools(&cfg, store, notes, models.web, log)
+	k := &kit{cfg: &cfg, past: store, notes: notes, reader: models.web, log: log, keeper: cfg.keepProcesses(log)}
+	registry, err := k.registry()
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +99,11 @@ func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter,
 	compressor.MaxMessages, compressor.Redact, compressor.Log = cfg.Context.MaxMessages, newRedactor(cfg.secrets()...).text, log
 	runner := &loop.Runner{Model: models.main, Limits: limits, Policy: wirePolicy(cfg.Tools), Hooks: wireHooks(cfg.Hooks), Compressor: compressor, Log: log}
 	parts := gateway.Parts{
-		Store: store, Adapters: adapters, Tools: registry, Missing: missing, Compressor: runner, Log: log, Eraser: wireEraser(&cfg, notes), Runner: runner,
+		Store: store, Adapters: adapters, Tools: registry, Missing: k.missing, Compressor: runner, Log: log, Eraser: wireEraser(&cfg, notes), Runner: runner,
+	}
+	if k.processes != nil {
+		parts.Background = k.processes
+		parts.Eraser.Kept = append(parts.Eraser.Kept, func(key sessions.Key) error { k.processes.Forget(string(key)); return nil })
 	}
 	if cfg.Tools.Approval == "smart" {
 		parts.Judge = models.approval

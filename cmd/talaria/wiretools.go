@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -58,12 +60,15 @@ func toolsetNames(usual bool) (names []string) {
 
 // kit is what tools are made of, and what turned out to be missing.
 type kit struct {
-	cfg     *Config
-	past    agenttools.Past
-	notes   *agenttools.Notes
-	reader  tools.Describer // reads long pages
-	log     *slog.Logger
-	missing []tools.Missing
+	cfg    *Config
+	past   agenttools.Past
+	notes  *agenttools.Notes
+	reader tools.Describer // reads long pages
+	// keeper makes what looks after commands in the background; nil = nothing is ever called, as long as nothing runs.
+	keeper    func(terminal.Sandbox) (*terminal.Processes, error)
+	processes *terminal.Processes // nil = there is no terminal
+	log       *slog.Logger
+	missing   []tools.Missing
 }
 
 // lacks notes that a toolset cannot be had here, and why.
@@ -75,6 +80,13 @@ func (k *kit) lacks(set, reason string) {
 // wireTools makes the tools of the configured toolsets. Those that do not work here are left out and named.
 func wireTools(cfg *Config, past agenttools.Past, notes *agenttools.Notes, reader tools.Describer, log *slog.Logger) (*tools.Registry, []tools.Missing, error) {
 	k := &kit{cfg: cfg, past: past, notes: notes, reader: reader, log: log}
+	registry, err := k.registry()
+	return registry, k.missing, err
+}
+
+// registry makes the tools.
+func (k *kit) registry() (*tools.Registry, error) {
+	cfg := k.cfg
 	var all []tools.Tool
 	for _, set := range toolsets() {
 		named := slices.Contains(cfg.Tools.Toolsets, set.name)
@@ -83,12 +95,11 @@ func wireTools(cfg *Config, past agenttools.Past, notes *agenttools.Notes, reade
 		}
 		made, err := set.make(k)
 		if err != nil {
-			return nil, nil, fmt.Errorf("toolset %s: %w", set.name, err)
+			return nil, fmt.Errorf("toolset %s: %w", set.name, err)
 		}
 		all = append(all, made...)
 	}
-	registry, err := tools.NewRegistry(all...)
-	return registry, k.missing, err
+	return tools.NewRegistry(all...)
 }
 
 // liveTools makes the tools that run for real when a turn is played again: they do nothing but ask people, or start more
@@ -118,9 +129,34 @@ func (k *kit) terminal() ([]tools.Tool, error) {
 	if err != nil {
 		home = "" // a user without one
 	}
+	secrets, err := files.NewSecrets(cfg.Tools.SecretFiles)
+	if err != nil {
+		return nil, err
+	}
+	keeper := k.keeper
+	if keeper == nil {
+		keeper = func(s terminal.Sandbox) (*terminal.Processes, error) { return terminal.NewProcesses("", "", s, k.log) }
+	}
+	if k.processes, err = keeper(sandbox); err != nil {
+		return nil, err
+	}
 	return terminal.New(terminal.Options{
 		Sandbox: sandbox, Network: cfg.Tools.Network, Deny: cfg.Tools.Deny, Own: own, Home: home, PID: os.Getpid(),
+		Secret: secrets.Match, Processes: k.processes,
 	})
+}
+
+// keepProcesses looks after commands in the background, and ends those of an earlier process of this instance, which must
+// be gone.
+func (c *Config) keepProcesses(log *slog.Logger) func(terminal.Sandbox) (*terminal.Processes, error) {
+	return func(s terminal.Sandbox) (*terminal.Processes, error) {
+		folder, err := filepath.Abs(c.DataDir)
+		if err != nil {
+			return nil, err
+		}
+		name := sha256.Sum256([]byte(folder))
+		return terminal.NewProcesses(filepath.Join(c.state(), "background"), hex.EncodeToString(name[:8]), s, log)
+	}
 }
 
 // findSandbox tries what the config wants.

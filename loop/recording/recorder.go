@@ -351,17 +351,12 @@ func (r *Recorder) wrote(err error) {
 	r.write(l)
 }
 
-// event writes what the turn's observer is told, but for the pieces of text, and tells it.
+// event writes what the turn's observer is told, but for what is fleeting, and tells it.
 func (r *Recorder) event(e loop.Event) {
 	if r.observe != nil {
 		defer r.observe(e)
 	}
-	if sub, ok := e.(loop.SubAgent); ok {
-		if _, ok := sub.Event.(loop.TextDelta); ok {
-			return
-		}
-	}
-	if _, ok := e.(loop.TextDelta); ok {
+	if loop.Fleeting(e) {
 		return
 	}
 	data, err := json.Marshal(e)

@@ -21,8 +21,7 @@ func newBubblewrap(own []string) (Sandbox, error) {
 	if help, err := exec.Command(program, "--help").CombinedOutput(); err == nil && bytes.Contains(help, []byte("--size")) {
 		temporary = append([]string{"--size", strconv.Itoa(temporaryBytes)}, temporary...)
 	}
-	return Sandbox{name: Bubblewrap, command: func(r run) *exec.Cmd {
-		r.processes = maxOwn
+	return Sandbox{name: Bubblewrap, hides: true, command: func(r run) *exec.Cmd {
 		args := []string{"--unshare-all", "--die-with-parent", "--cap-drop", "ALL"}
 		if r.network {
 			args = append(args, "--share-net")
@@ -39,7 +38,11 @@ func newBubblewrap(own []string) (Sandbox, error) {
 				args = append(args, "--tmpfs", path)
 			}
 		}
-		args = append(args, "--bind", r.work, r.work, "--chdir", r.dir, "--")
-		return exec.Command(program, append(args, r.argv()...)...)
+		args = append(args, "--bind", r.work, r.work)
+		for _, path := range r.hidden {
+			args = append(args, "--ro-bind", "/dev/null", path)
+		}
+		args = append(args, "--chdir", r.dir, "--")
+		return exec.Command(program, append(args, r.argv(r.limits.own)...)...)
 	}}, nil
 }

@@ -13,11 +13,15 @@ const marker = "TALARIA_CALL"
 
 // environment is all that a command learns from the gateway's own environment. Tokens and keys may stand there, so it
 // is a list of what is let through, never one of what is held back.
-func environment(work, mark string) []string {
+func environment(work, mark string, pty bool) []string {
+	term := "dumb"
+	if pty {
+		term = "xterm"
+	}
 	env := []string{
 		"HOME=" + work,
 		"TMPDIR=" + filepath.Join(work, scratch),
-		"TERM=dumb",
+		"TERM=" + term,
 		marker + "=" + mark,
 	}
 	for _, let := range []struct{ name, otherwise string }{

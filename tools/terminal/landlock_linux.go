@@ -61,7 +61,7 @@ func newLandlock(own []string) (Sandbox, error) {
 	isolated := alone.Run() == nil
 	return Sandbox{name: Landlock, command: func(r run) *exec.Cmd {
 		mine := c
-		mine.Work, mine.Network, mine.Alone, mine.Argv = r.work, r.network, isolated && !r.network, r.argv()
+		mine.Work, mine.Network, mine.Alone, mine.Argv = r.work, r.network, isolated && !r.network, r.argv(r.limits.processes)
 		text, err := json.Marshal(mine)
 		if err != nil {
 			return &exec.Cmd{Err: err}

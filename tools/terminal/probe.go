@@ -44,8 +44,8 @@ func Probe(ctx context.Context, s Sandbox) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	var out strings.Builder
-	p := process{sandbox: s, shell: shell, command: command, dir: work, work: work, out: &out}
-	if _, err := p.run(ctx); err != nil {
+	p := process{sandbox: s, out: &out, run: run{shell: shell, command: command, dir: work, work: work, limits: usualLimits()}}
+	if _, err := p.finish(ctx); err != nil {
 		return fmt.Errorf("it does not start: %w", err)
 	}
 	_, err = os.Stat(filepath.Join(outside, "written"))

@@ -16,13 +16,23 @@ type Sandbox struct {
 	name string
 	// command makes the process that runs a command; it is started by the caller. nil = no sandbox.
 	command func(run) *exec.Cmd
+	// stop ends what a client that was killed has left running elsewhere, by its mark; nil = nothing is.
+	stop func(mark string)
+	// clean ends what an earlier process of an instance has left running elsewhere; nil = nothing is.
+	clean  func(instance string)
+	hides  bool // it can hide files of the work folder
+	remote bool // commands run on another machine, as a user of that machine, and their work folder is there
 }
 
 // run is what is to be run, and where.
 type run struct {
 	shell, command, dir, work string
 	network                   bool
-	processes                 int
+	pty                       bool     // it has a terminal
+	input                     bool     // it reads what is written to it
+	hidden                    []string // absolute paths of files in the work folder that it shall not see
+	limits                    limits
+	mark                      string // what its processes are recognised by
 }
 
 // The names of sandboxes, as the configuration has them.
@@ -40,6 +50,9 @@ func (s Sandbox) Name() string {
 	}
 	return s.name
 }
+
+// Contained tells whether commands are kept in their place.
+func (s Sandbox) Contained() bool { return s.command != nil && !s.remote }
 
 // ErrNoSandbox says that none of the sandboxes works on this machine.
 var ErrNoSandbox = errors.New("no sandbox works here")
@@ -101,29 +114,33 @@ func within(path, folder string) bool {
 	return path == folder || strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/")
 }
 
-// Limits of every process of a command. Sizes are in KiB, as bash counts them.
-const (
-	maxCPU       = 1200    // seconds
-	maxData      = 4 << 20 // of memory that it writes to
-	maxFile      = 4 << 20
-	maxOpen      = 4096
-	maxProcesses = 4096 // of the user, all commands together
-	maxOwn       = 512  // of one command, where they can be counted
-)
+// limits are those of every process of a command. Sizes are in KiB, as bash counts them.
+type limits struct {
+	cpu       int // seconds
+	data      int // of memory that it writes to
+	file      int
+	open      int
+	processes int // of the user, all commands together
+	own       int // of one command, where they can be counted
+}
+
+func usualLimits() limits {
+	return limits{cpu: 1200, data: 4 << 20, file: 4 << 20, open: 4096, processes: 4096, own: 512}
+}
 
 // argv returns a shell that sets limits and becomes the one that runs the command. A limit that a shell does not know, or
 // that is above what there is, is left alone.
-func (r run) argv() []string {
-	limits := fmt.Sprintf("ulimit -c 0; ulimit -t %d; ulimit -f %d; ulimit -n %d; ulimit -d %d; ulimit -u %d", maxCPU, maxFile, maxOpen, maxData, r.processes)
-	return []string{r.shell, "-c", "{ " + limits + "; } 2>/dev/null; exec \"$0\" -c \"$1\"", r.shell, r.command}
+func (r run) argv(processes int) []string {
+	l := r.limits
+	set := fmt.Sprintf("ulimit -c 0; ulimit -t %d; ulimit -f %d; ulimit -n %d; ulimit -d %d; ulimit -u %d", l.cpu, l.file, l.open, l.data, processes)
+	return []string{r.shell, "-c", "{ " + set + "; } 2>/dev/null; exec \"$0\" -c \"$1\"", r.shell, r.command}
 }
 
 // start makes the process of a command.
 func (s Sandbox) start(r run) *exec.Cmd {
-	r.processes = maxProcesses
 	if s.command != nil {
 		return s.command(r)
 	}
-	argv := r.argv()
+	argv := r.argv(r.limits.processes)
 	return exec.Command(argv[0], argv[1:]...)
 }

@@ -156,11 +156,12 @@ func TestNetwork(t *testing.T) {
 
 // TestLimits reaches for more than there is.
 func TestLimits(t *testing.T) {
-	if got := newBench(t).output("ulimit -t; ulimit -f; ulimit -d; ulimit -c"); got != fmt.Sprintf("%d\n%d\n%d\n0\n", maxCPU, maxFile, maxData) {
+	usual := usualLimits()
+	if got := newBench(t).output("ulimit -t; ulimit -f; ulimit -d; ulimit -c"); got != fmt.Sprintf("%d\n%d\n%d\n0\n", usual.cpu, usual.file, usual.data) {
 		t.Errorf("without a sandbox: %q", got)
 	}
 	inEachSandbox(t, Options{}, func(t *testing.T, c cage) {
-		if got := c.output("ulimit -t; ulimit -f; ulimit -c; ulimit -t unlimited 2>/dev/null || echo fixed"); !strings.HasPrefix(got, fmt.Sprintf("%d\n%d\n0\n", maxCPU, maxFile)) {
+		if got := c.output("ulimit -t; ulimit -f; ulimit -c; ulimit -t unlimited 2>/dev/null || echo fixed"); !strings.HasPrefix(got, fmt.Sprintf("%d\n%d\n0\n", usual.cpu, usual.file)) {
 			t.Errorf("limits: %q", got)
 		}
 		if got := c.call("truncate -s 5G big"); !got.Failed {
@@ -185,7 +186,7 @@ func TestSandboxCancel(t *testing.T) {
 		if got := <-done; !got.Failed {
 			t.Errorf("%+v", got)
 		}
-		if left := running(t, mark); len(left) > 0 {
+		if left := alive(t, mark); len(left) > 0 {
 			t.Errorf("still running: %v", left)
 		}
 	})
@@ -193,8 +194,8 @@ func TestSandboxCancel(t *testing.T) {
 
 func (c cage) sandboxNumber() string { return fmt.Sprint(len(c.t.Name())) }
 
-// running returns the processes whose command line has a text in it.
-func running(t *testing.T, text string) []string {
+// alive returns the processes whose command line has a text in it.
+func alive(t *testing.T, text string) []string {
 	t.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {

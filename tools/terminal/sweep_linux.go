@@ -25,6 +25,10 @@ func awaitExit(cmd *exec.Cmd) {
 	}
 }
 
+// dieWithParent has the kernel kill a process when the thread that started it is gone, however that came about. Programs
+// that it started in turn live on outside of bubblewrap; see SweepInstance.
+func dieWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
+
 // sweep kills what is left of a command, its group and whatever carries its mark, until nothing is. It looks again after
 // each kill, because a process may have started another one in between.
 func sweep(group int, mark string) {
@@ -43,14 +47,14 @@ func sweep(group int, mark string) {
 	}
 }
 
-// remaining lists the processes of a command but for its leader. The dead that their parent has not reaped yet count
+// remaining lists the processes of a command but for its leader, or without a group those that have a mark that begins so. The dead that their parent has not reaped yet count
 // only if that is us.
 func remaining(group int, mark string) []int {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil
 	}
-	variable := []byte(marker + "=" + mark + "\x00")
+	variable := []byte("\x00" + marker + "=" + mark)
 	var left []int
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
@@ -60,11 +64,11 @@ func remaining(group int, mark string) []int {
 		state, parent, itsGroup, ok := status(pid)
 		switch {
 		case !ok || state == 'Z' && parent != os.Getpid():
-		case itsGroup == group:
+		case group > 0 && itsGroup == group:
 			left = append(left, pid)
 		default:
 			env, err := os.ReadFile(filepath.Join("/proc", e.Name(), "environ"))
-			if err == nil && bytes.Contains(append(env, 0), variable) {
+			if err == nil && bytes.Contains(append([]byte{0}, env...), variable) {
 				left = append(left, pid)
 			}
 		}

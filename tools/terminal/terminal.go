@@ -1,9 +1,11 @@
 // Package terminal is the toolset that runs shell commands in a conversation's work folder.
 //
-// A command runs in a session and process group of its own, without terminal or input, with an environment that is built
-// from a short list and holds nothing of the gateway's own. When Call returns, for whatever reason, the group has been
-// killed and its leader reaped, and on Linux so have the processes that left the group, which are known by a variable in
-// their environment. Call waits for the two goroutines that it starts.
+// A command runs in a session and process group of its own, with a terminal of its own if it asks for one and else without,
+// with an environment that is built from a short list and holds nothing of the gateway's own. When a call returns, for
+// whatever reason, the group has been killed and its leader reaped, and on Linux so have the processes that left the
+// group, which are known by a variable in their environment. Call waits for the two goroutines that it starts.
+//
+// A command in the background belongs to Processes, which has one goroutine more for it, until its end; Close waits for all.
 //
 // A Sandbox keeps commands to their folder. Without one a command sees what the gateway's user may see. On Linux that
 // includes the environment and the memory of the gateway itself, in /proc, unless the gateway calls Conceal at its start
@@ -37,10 +39,14 @@ const (
 )
 
 type arguments struct {
-	Command string `json:"command" jsonschema:"the command, for bash"`
-	Timeout int    `json:"timeout,omitempty" jsonschema:"seconds after which it is killed; default 180, at most 600"`
-	Network bool   `json:"network,omitempty" jsonschema:"true if it needs the network, which a person may have to allow"`
-	Workdir string `json:"workdir,omitempty" jsonschema:"folder to run in, relative to the work folder; default the work folder"`
+	Command    string `json:"command" jsonschema:"the command, for bash"`
+	Timeout    int    `json:"timeout,omitempty" jsonschema:"seconds after which it is killed; default 180, at most 600; in the background none unless given, at most 86400"`
+	Background bool   `json:"background,omitempty" jsonschema:"true to leave it running and go on; the tool process looks after it"`
+	Notify     bool   `json:"notify,omitempty" jsonschema:"with background: true to have the person told in the chat when it ends"`
+	Pty        bool   `json:"pty,omitempty" jsonschema:"true for a program that needs a terminal"`
+	Network    bool   `json:"network,omitempty" jsonschema:"true if it needs the network, which a person may have to allow"`
+	Secrets    bool   `json:"secrets,omitempty" jsonschema:"true if it must see files with credentials, like .env, which a person has to allow"`
+	Workdir    string `json:"workdir,omitempty" jsonschema:"folder to run in, relative to the work folder; default the work folder"`
 }
 
 // Options say what commands may do.
@@ -51,6 +57,11 @@ type Options struct {
 	Own     []string // absolute paths of the gateway's own files and folders
 	Home    string   // home folder of the gateway's user
 	PID     int      // of the gateway
+	// Secret tells which files in the work folder, by their path in it, commands do not see, where the sandbox can hide
+	// them; nil = none.
+	Secret func(path string) bool
+	// Processes looks after commands in the background; nil = there are none.
+	Processes *Processes
 }
 
 // terminal runs commands with one shell.
@@ -58,16 +69,18 @@ type terminal struct {
 	options          Options
 	sandbox          Sandbox
 	shell            string
+	limits           limits
 	timeout, maximum time.Duration
 }
 
-// New returns the tools of the set: terminal. It fails if the machine has no shell.
+// New returns the tools of the set: terminal, and with Processes also process. It fails if the machine has no shell.
 func New(options Options) ([]tools.Tool, error) {
 	tool, err := newTerminal(options, DefaultTimeout, MaxTimeout)
-	if err != nil {
-		return nil, err
+	if err != nil || options.Processes == nil {
+		return []tools.Tool{tool}, err
 	}
-	return []tools.Tool{tool}, nil
+	manage, err := newProcessTool(options)
+	return []tools.Tool{tool, manage}, err
 }
 
 func newTerminal(options Options, timeout, maximum time.Duration) (tools.Tool, error) {
@@ -75,10 +88,14 @@ func newTerminal(options Options, timeout, maximum time.Duration) (tools.Tool, e
 	if err != nil {
 		return nil, err
 	}
-	t := &terminal{options: options, sandbox: options.Sandbox, shell: shell, timeout: timeout, maximum: maximum}
+	t := &terminal{options: options, sandbox: options.Sandbox, shell: shell, limits: usualLimits(), timeout: timeout, maximum: maximum}
+	return t.tool()
+}
+
+func (t *terminal) tool() (tools.Tool, error) {
 	return tools.New(tools.Spec{
 		Name: "terminal", Toolset: "terminal", Description: strings.TrimSpace(description) + "\n\n" + t.place(),
-		Risk: tools.Executes, Preview: preview, Judge: t.judge, Verifies: true, Timeout: maximum + 15*time.Second, // to stop by itself first
+		Risk: tools.Executes, Preview: preview, Judge: t.judge, Verifies: true, Timeout: t.maximum + 15*time.Second, // to stop by itself first
 	}, t.call)
 }
 
@@ -96,14 +113,20 @@ func findShell() (string, error) {
 
 // place tells the model where its commands run.
 func (t *terminal) place() string {
+	hidden := ""
+	if t.sandbox.hides && t.options.Secret != nil {
+		hidden = " Files with credentials, like `.env`, look empty to them unless `secrets` is true, which a person has to allow."
+	}
 	switch {
-	case t.sandbox.Name() == Off:
+	case t.sandbox.remote:
+		return "Commands run on another machine, in a folder of this conversation there. The file tools do not see that folder."
+	case !t.sandbox.Contained():
 		return "There is no sandbox: commands can reach whatever this user can."
 	case t.options.Network:
-		return "Commands run in a sandbox: they can write in the work folder only, and see no other files but programs and libraries."
+		return "Commands run in a sandbox: they can write in the work folder only, and see no other files but programs and libraries." + hidden
 	}
 	return "Commands run in a sandbox: they can write in the work folder only, see no other files but programs and libraries, and " +
-		"have no network unless `network` is true, which a person may have to allow."
+		"have no network unless `network` is true, which a person may have to allow." + hidden
 }
 
 // preview shows the whole command, since a person may be asked whether it may run.
@@ -116,8 +139,14 @@ func preview(raw json.RawMessage) string {
 	if a.Workdir != "" && a.Workdir != "." {
 		text += "  (in " + a.Workdir + ")"
 	}
+	if a.Background {
+		text += "  (in the background)"
+	}
 	if a.Network {
 		text += "  (with the network)"
+	}
+	if a.Secrets {
+		text += "  (with files that hold credentials)"
 	}
 	return text
 }
@@ -133,26 +162,41 @@ func (t *terminal) call(ctx context.Context, scope tools.Scope, a arguments) (to
 	if err != nil {
 		return tools.Result{}, fmt.Errorf("open the work folder: %w", err)
 	}
-	defer root.Close()
 	dir, err := workdir(root, scope.Work, a.Workdir)
 	if err != nil {
+		root.Close()
 		return tools.Wrongf("The command did not run: %v.", err), nil
 	}
 	if err := root.MkdirAll(scratch, 0o700); err != nil {
+		root.Close()
 		return tools.Result{}, fmt.Errorf("make the folder for temporary files: %w", err)
 	}
-	defer root.Remove(scratch) // which works only if it is empty
+	p := process{sandbox: t.sandbox, mark: t.options.Processes.instance(), input: a.Background, run: run{
+		shell: t.shell, command: a.Command, dir: dir, work: scope.Work, pty: a.Pty, input: a.Background, limits: t.limits,
+		network: t.options.Network || slices.Contains(scope.Grants, tools.GrantNetwork),
+	}}
+	if t.sandbox.hides && t.options.Secret != nil && !slices.Contains(scope.Grants, tools.GrantSecrets) {
+		p.hidden = secretFiles(root, scope.Work, t.options.Secret)
+	}
+	out := newOutput(root, scope.CallID)
+	p.out = out
+	if a.Background {
+		return t.options.Processes.leave(scope, a, p, out)
+	}
+	defer root.Close()
+	defer t.options.Processes.tidy(root, scope.Work)
+	defer out.close()
+	out.look(scope.Tell)
+	return t.foreground(ctx, a, p, out)
+}
+
+// foreground runs a command to its end.
+func (t *terminal) foreground(ctx context.Context, a arguments, p process, out *output) (tools.Result, error) {
 	limit := t.limit(a.Timeout)
 	timed, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	out := newOutput(root, scope.CallID)
-	defer out.close()
 	start := time.Now()
-	p := process{
-		sandbox: t.sandbox, network: t.options.Network || slices.Contains(scope.Grants, tools.GrantNetwork),
-		shell: t.shell, command: a.Command, dir: dir, work: scope.Work, out: out,
-	}
-	end, err := p.run(timed)
+	end, err := p.finish(timed)
 	if err != nil {
 		return tools.Failf("The command could not be started: %v.", err), nil
 	}
@@ -164,7 +208,11 @@ func (t *terminal) call(ctx context.Context, scope tools.Scope, a arguments) (to
 		note := fmt.Sprintf("[killed after %v, with all that it had started: the timeout]", limit)
 		return tools.Result{Text: out.text(note), Failed: true, Class: tools.FailCommand}, nil
 	}
-	ended := tools.Result{Text: out.text(fmt.Sprintf("[%v after %.1f s]", end, took))}
+	note := fmt.Sprintf("[%v after %.1f s]", end, took)
+	if names := mentions(a.Command, p.work, p.hidden); len(names) > 0 {
+		note = fmt.Sprintf("[looked empty to it, because files with credentials need `secrets`: %s]\n", strings.Join(names, ", ")) + note
+	}
+	ended := tools.Result{Text: out.text(note)}
 	if !end.ok() {
 		ended.Failed, ended.Class = true, tools.FailCommand
 	}
