@@ -3,14 +3,18 @@ package gateway_test
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/talaria-agent/talaria/gateway"
 	"github.com/talaria-agent/talaria/platforms"
 	"github.com/talaria-agent/talaria/platforms/sim"
 	"github.com/talaria-agent/talaria/sessions"
+	"github.com/talaria-agent/talaria/sessions/bolt"
 )
 
 // TestDay is a day of virtual time in which people write every few minutes, strangers too, change what they wrote, and
@@ -138,4 +142,92 @@ func (c *chaos) remembers(items []sessions.Item, want bool) {
 			c.t.Errorf("the store knows %s: %v (%v)", item.ID, known, err)
 		}
 	}
+}
+
+// TestDayOfUpkeep is a day of virtual time and some hours in which somebody else says much each hour: conversations that were
+// quiet for long go, the file gives its room back, questions that nobody answers end by their clock, the owner hears once of
+// what concerns him, and what the platform repeats is answered once, also if its conversation is gone.
+func TestDayOfUpkeep(t *testing.T) {
+	if testing.Short() {
+		t.Skip("too long for a short run")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		disk, err := bolt.Open(filepath.Join(t.TempDir(), "talaria.db"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer disk.Close()
+		one, two := newFakeChat("one"), newFakeChat("two")
+		b := newBench(t, disk, one, two)
+		b.erased = true
+		b.cfg.Homes = []platforms.Address{{Platform: "two", Chat: "olivia"}}
+		b.cfg.Retention = gateway.Retention{Age: 6 * time.Hour}
+		for hour := range 24 {
+			b.cfg.Access.Users["one"] = append(b.cfg.Access.Users["one"], fmt.Sprint("p", hour))
+		}
+		b.start()
+		total := func() int64 {
+			size, err := disk.Size(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return size.Total
+		}
+		penalty := true
+		one.setSpoil(func(call string, out platforms.Outgoing) error {
+			if penalty && call == "send" {
+				return &platforms.Error{Class: platforms.RateLimited, Op: "test send", Wait: 20 * time.Minute}
+			}
+			return nil
+		})
+		said := 0
+		say := func(user, what string) {
+			said++
+			one.say(user, fmt.Sprint("e", said), fmt.Sprintf("m%d %s", said, what))
+		}
+		say("alice", "plain")
+		time.Sleep(time.Minute)
+		penalty = false
+		highest := int64(0)
+		for hour := range 24 {
+			user := fmt.Sprint("p", hour)
+			for range 6 {
+				say(user, "plain "+strings.Repeat("word ", 52_000))
+				time.Sleep(time.Minute)
+				one.say(user, fmt.Sprint("n", said), "/new")
+				time.Sleep(time.Minute)
+			}
+			say(user, "ask")
+			time.Sleep(time.Hour - 12*time.Minute)
+			highest = max(highest, total())
+		}
+		one.say("alice", "e1", "m1 plain") // the platform repeats itself after a day
+		time.Sleep(3 * time.Hour)
+		answers := map[string]int{}
+		for _, p := range one.all() {
+			answers[p.out.Text]++
+		}
+		for n := 1; n <= said; n++ {
+			if answer := fmt.Sprintf("re: m%d.", n); answers[answer] != 1 {
+				t.Errorf("%s stands there %d times", answer, answers[answer])
+			}
+		}
+		if n := two.count("olivia", "One does not let me write"); n != 1 {
+			t.Errorf("the owner was told %d times", n)
+		}
+		last := total()
+		t.Logf("%d messages; the file had %d MiB at most, and has %d now", said, highest>>20, last>>20)
+		if highest < 33<<20 || last > 16<<20 {
+			t.Error("it did not give its room back")
+		}
+		for what, n := range b.gateway.Held() {
+			if n != 0 {
+				t.Errorf("%d %s are left", n, what)
+			}
+		}
+		if err := b.stop(); err != nil {
+			t.Error(err)
+		}
+		b.check()
+	})
 }

@@ -19,7 +19,8 @@ import (
 
 // Retention says what is removed by itself: sessions that ended, and conversations in which nothing was said, for longer
 // than Age; and the oldest of them, whatever their age, as long as the store takes more than Size. Zero is no limit. What
-// runs, waits or has not been delivered stays. Of a conversation in which somebody spoke within the last day the present
+// runs, waits or has not been delivered stays, and so does a session that ended less than a week ago, as long as its
+// conversation goes on: its ids keep repetitions out. Of a conversation in which somebody spoke within the last day the present
 // session stays, however big the store is.
 type Retention struct {
 	Age  time.Duration
@@ -52,6 +53,9 @@ func (g *Gateway) retain(ctx context.Context, ages bool) error {
 	}
 	now := time.Now()
 	for _, p := range all {
+		if p.before > 0 && now.Sub(p.last) < rememberFor { // the store keeps it for the ids of what was handled
+			continue
+		}
 		old := limits.Age > 0 && now.Sub(p.last) > limits.Age
 		if !old {
 			if tooBig, err = g.above(ctx, limits.Size, lowWater); err != nil || !tooBig {
@@ -87,7 +91,9 @@ func (g *Gateway) removePast(ctx context.Context, p past) error {
 		return e.Delete(ctx, p.key)
 	}
 	n, err := g.store.Trim(ctx, p.key, p.before)
-	g.log.Info("removed sessions that ended long ago", "conversation", p.key, "last", p.last, "records", n)
+	if n > 0 {
+		g.log.Info("removed sessions that ended long ago", "conversation", p.key, "last", p.last, "records", n)
+	}
 	return errors.Join(err, g.removeResults(ctx, p.key, p.last))
 }
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -287,4 +288,65 @@ func TestBackup(t *testing.T) {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		t.Error("a failed backup left a file")
 	}
+}
+
+// TestBackupDuringCompaction: a backup that is taken while the file is compacted and written to is whole, and has all that
+// was committed before it was asked for.
+func TestBackupDuringCompaction(t *testing.T) {
+	folder := t.TempDir()
+	s := openTest(t, filepath.Join(folder, "talaria.db"))
+	fill(t, s)
+	l, rev := begin(t, s, "load")
+	var committed atomic.Uint64
+	stop := make(chan struct{})
+	var working sync.WaitGroup
+	working.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			var err error
+			r := sessions.Record{Entries: []sessions.Entry{sessions.UserMessage{Message: sessions.Message{Role: sessions.RoleUser, Text: "word"}}}}
+			if rev, err = s.Commit(context.Background(), sessions.Append{Lease: l, After: rev, Record: r}); err != nil {
+				t.Error(err)
+				return
+			}
+			committed.Store(uint64(rev))
+		}
+	})
+	for n := range 4 {
+		var copying sync.WaitGroup
+		copying.Go(func() {
+			if err := s.Compact(context.Background()); err != nil {
+				t.Error(err)
+			}
+		})
+		path := filepath.Join(folder, fmt.Sprint("backup", n))
+		before := committed.Load()
+		if err := s.Backup(t.Context(), path); err != nil {
+			t.Error(err)
+		}
+		copying.Wait()
+		if err := Check(path); err != nil {
+			t.Error(err)
+		}
+		b := openTest(t, path)
+		last := sessions.Revision(0)
+		for r, err := range b.History(t.Context(), "load", 0) {
+			if err != nil || r.Revision != last+1 {
+				t.Errorf("record %d follows %d (%v)", r.Revision, last, err)
+			}
+			last = r.Revision
+		}
+		if uint64(last) < before || len(contents(t, b)) < int(last)+5 {
+			t.Errorf("backup %d ends at record %d; %d were there before", n, last, before)
+		}
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	close(stop)
+	working.Wait()
 }
