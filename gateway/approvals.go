@@ -47,7 +47,7 @@ func (c *conversation) cmdApprovals(ctx context.Context, in *input) {
 // approvalsOf returns what somebody may see and revoke: his own, or as an admin all.
 func (c *conversation) approvalsOf(in *input) []sessions.Approved {
 	o := in.origin()
-	if c.g.cfg.Access.Admin(o.Address.Platform, o.Sender.ID) {
+	if c.g.now().Access.Admin(o.Address.Platform, o.Sender.ID) {
 		return c.log.snapshot().Approvals
 	}
 	return slices.DeleteFunc(slices.Clone(c.log.snapshot().Approvals), func(a sessions.Approved) bool { return a.For != o.Sender.ID })

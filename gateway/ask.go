@@ -72,14 +72,14 @@ func (g *Gateway) Approve(ctx context.Context, ask tools.Ask) (tools.Decision, e
 // nothing else: what is not clear, would get more than commands have, or could not be judged is left to the person.
 func (t *turn) judged(ctx context.Context, ask tools.Ask, q *inquiry) (d sessions.Decided, ok bool) {
 	g := t.c.g
-	if _, before := t.log.snapshot().Question(q.ID); g.parts.Judge == nil || before {
+	if _, before := t.log.snapshot().Question(q.ID); t.settings.Judge == nil || before {
 		return d, false
 	}
 	if len(ask.Grants) > 0 {
 		q.Judged = "it would get what only people give"
 		return d, false
 	}
-	o, err := g.parts.Judge.Judge(ctx, ask)
+	o, err := t.settings.Judge.Judge(ctx, ask)
 	if o.Used != (sessions.Spent{}) {
 		q.beside = append(q.beside, sessions.Delegated{Turn: t.id, Used: o.Used})
 	}

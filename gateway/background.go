@@ -91,7 +91,7 @@ func (c *conversation) goOn(p platforms.Name) string {
 // all. It says what it did.
 func (c *conversation) endBackground(o platforms.Origin) string {
 	whose := ""
-	if shared(o.Kind) && !c.g.cfg.Access.Admin(o.Address.Platform, o.Sender.ID) {
+	if shared(o.Kind) && !c.g.now().Access.Admin(o.Address.Platform, o.Sender.ID) {
 		whose = o.Sender.ID
 	}
 	ended := c.g.parts.Background.Stop(string(c.key), whose)

@@ -46,9 +46,9 @@ func newBubble(t *turn, message string) *bubble {
 	b := &bubble{
 		t: t, message: message, ring: make(chan struct{}, 1), begun: make(chan struct{}), over: make(chan struct{}),
 		posted: make(chan struct{}), done: make(chan struct{}),
-		state: progress{mode: g.cfg.Progress, started: t.started},
+		state: progress{mode: t.settings.Progress, started: t.started},
 	}
-	if g.cfg.Progress != ProgressOff {
+	if t.settings.Progress != ProgressOff {
 		b.editor, _ = g.adapters[t.address.Platform].(platforms.Editor)
 	}
 	return b
@@ -155,7 +155,7 @@ func (b *bubble) run() {
 
 // keep edits the bubble, which shows a text now, while the turn runs.
 func (b *bubble) keep(ctx context.Context, shown string) {
-	every := max(b.t.c.g.cfg.EditEvery, b.t.c.g.adapters[b.t.address.Platform].Limits().EditEvery)
+	every := max(b.t.settings.EditEvery, b.t.c.g.adapters[b.t.address.Platform].Limits().EditEvery)
 	for {
 		select {
 		case <-ctx.Done():

@@ -51,7 +51,7 @@ func (c *conversation) busyAt(at platforms.Address, when time.Time) Busy {
 	if set := Busy(c.log.snapshot().SettingAt(busySetting, when)); set.meaning() != "" {
 		return set
 	}
-	return c.g.cfg.busy(c.g.moves.first(at))
+	return c.g.now().busy(c.g.moves.first(at))
 }
 
 // busy returns the mode that is configured for an address.
@@ -75,7 +75,7 @@ func (c *conversation) cmdBusy(ctx context.Context, in *input) {
 	case wish == "default" || Busy(wish).meaning() != "":
 		mode := Busy(wish)
 		if wish == "default" {
-			mode, wish = c.g.cfg.busy(c.g.moves.first(o.Address)), ""
+			mode, wish = c.g.now().busy(c.g.moves.first(o.Address)), ""
 		}
 		c.reply(ctx, in, fmt.Sprintf("From now on, while I work here: %s.", mode.meaning()),
 			sessions.SettingChanged{

@@ -90,7 +90,7 @@ const onlyTheirs = "Only the person who asked, or an admin, can do that."
 
 // mayAnswer tells whether somebody may press the buttons of a turn: whoever started it, or an admin.
 func (g *Gateway) mayAnswer(requester string, o platforms.Origin) bool {
-	return o.Sender.ID == requester || g.cfg.Access.Admin(o.Address.Platform, o.Sender.ID)
+	return o.Sender.ID == requester || g.now().Access.Admin(o.Address.Platform, o.Sender.ID)
 }
 
 // pressed does what an accepted button press asks for, if it still can.

@@ -24,7 +24,7 @@ const (
 // what was written meanwhile.
 func (g *Gateway) listen(ctx context.Context) {
 	for _, a := range g.parts.Adapters {
-		if h, ok := a.(platforms.Historian); ok && g.cfg.CatchUp > 0 {
+		if h, ok := a.(platforms.Historian); ok && g.now().CatchUp > 0 {
 			g.side.Go(func() { g.listenTo(ctx, a.Name(), h) })
 		}
 	}
@@ -103,9 +103,10 @@ func (g *Gateway) readBack(ctx context.Context, h platforms.Historian, at platfo
 
 // acceptLate accepts messages that are not older than the window. Where there are older ones the person is told.
 func (g *Gateway) acceptLate(ctx context.Context, all []*platforms.Message, away time.Duration) bool {
-	window := g.cfg.CatchUp
-	if g.cfg.MaxAge > 0 {
-		window = min(window, g.cfg.MaxAge)
+	now := g.now()
+	window := now.CatchUp
+	if now.MaxAge > 0 {
+		window = min(window, now.MaxAge)
 	}
 	skipped := map[sessions.Key]*platforms.Message{} // the newest one
 	talked := map[sessions.Key]bool{}

@@ -203,12 +203,13 @@ func (c *conversation) cmdStatus(ctx context.Context, in *input) {
 		fmt.Fprintf(&b, "- Session: since %s, %d messages\n", s.Started.Format("2006-01-02 15:04 MST"), len(s.Messages))
 	}
 	tokens := loop.ContextTokens(s)
-	usable := max(c.g.cfg.Window-c.g.cfg.MaxOutput, 1)
+	now := c.g.now()
+	usable := max(now.Window-now.MaxOutput, 1)
 	fmt.Fprintf(&b, "- Memory: about %d of %d tokens (%d %%)", tokens, usable, tokens*100/usable)
 	if s.Compactions > 0 {
 		fmt.Fprintf(&b, ", compressed %d×", s.Compactions)
 	}
-	fmt.Fprintf(&b, "\n- Model: %s\n- Busy mode: %s\n", c.g.runner.Model.Name(), c.busy(in.origin().Address))
+	fmt.Fprintf(&b, "\n- Model: %s\n- Busy mode: %s\n", now.Runner.Model.Name(), c.busy(in.origin().Address))
 	for _, left := range c.g.parts.Background.Running(string(c.key)) {
 		fmt.Fprintf(&b, "- In the background: `%s`, for %s\n", oneLine(left.Command, previewRunes), short(time.Since(left.Started)))
 	}

@@ -38,7 +38,7 @@ func (t *turn) compressNow(focus string) turnEnd {
 	ctx, stop := loop.Unhurried(t.ctx)
 	defer stop()
 	entries, text := []sessions.Entry(nil), ""
-	compaction, err := g.parts.Compressor.Compress(ctx, t.task(t.workFolder()), focus)
+	compaction, err := t.settings.Compressor.Compress(ctx, t.task(t.workFolder()), focus)
 	switch {
 	case ctx.Err() != nil:
 		return turnEnd{unstarted: t.inputs}

@@ -267,7 +267,7 @@ func (c *conversation) mayStop(o platforms.Origin) bool {
 	if c.turn == nil || !shared(o.Kind) {
 		return true
 	}
-	return o.Sender.ID == c.turn.requester || c.g.cfg.Access.Admin(o.Address.Platform, o.Sender.ID)
+	return o.Sender.ID == c.turn.requester || c.g.now().Access.Admin(o.Address.Platform, o.Sender.ID)
 }
 
 // resume goes on with a turn that an earlier process, or this one (within), left open. One whose starter may not be here any more is closed.

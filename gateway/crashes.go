@@ -30,7 +30,7 @@ type crashes struct {
 // after a thousand in a day Discord takes the bot's token away. ended has to be called when the process ends as it should.
 func (g *Gateway) crashed(ctx context.Context) (pause time.Duration, ended func(context.Context)) {
 	ended = func(context.Context) {}
-	if g.cfg.CrashPause <= 0 {
+	if g.now().CrashPause <= 0 {
 		return 0, ended
 	}
 	stored, err := g.store.Value(ctx, crashesName)
@@ -42,7 +42,7 @@ func (g *Gateway) crashed(ctx context.Context) (pause time.Duration, ended func(
 		}
 	}
 	if n := c.InARow - crashesFree; n > 0 {
-		pause = g.cfg.CrashPause
+		pause = g.now().CrashPause
 		if n < 20 {
 			pause = min(pause, time.Second<<(n-1))
 		}

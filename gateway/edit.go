@@ -53,7 +53,7 @@ func (g *Gateway) redo(ctx context.Context, b *platforms.ButtonPressed, id sessi
 	if err != nil || out.Edited == nil {
 		return platforms.Receipt{Note: "I do not know that button."}, nil
 	}
-	if b.Sender.ID != out.Edited.Sender.ID && !g.cfg.Access.Admin(b.Address.Platform, b.Sender.ID) {
+	if b.Sender.ID != out.Edited.Sender.ID && !g.now().Access.Admin(b.Address.Platform, b.Sender.ID) {
 		return platforms.Receipt{Note: "Only the person who wrote the message, or an admin, can do that."}, nil
 	}
 	return platforms.Receipt{}, g.accept(ctx, row.Key, b.NativeID(), input{Edited: out.Edited, Button: b})

@@ -33,7 +33,7 @@ func (c *conversation) flushLeft(left *sessions.Session, in *input) {
 			return
 		}
 		defer g.pool.release(in.person())
-		g.flush(ctx, log, loop.Flush{ID: newID(), Session: left, Scope: scope})
+		g.flush(ctx, g.now().Runner, log, loop.Flush{ID: newID(), Session: left, Scope: scope})
 	})
 }
 
@@ -60,7 +60,7 @@ func (c *conversation) stopFlush() bool {
 }
 
 // flush lets the model take notes and writes them down as they come.
-func (g *Gateway) flush(ctx context.Context, log *convLog, f loop.Flush) {
+func (g *Gateway) flush(ctx context.Context, runner *loop.Runner, log *convLog, f loop.Flush) {
 	f.Tools = g.parts.Tools
 	f.Keep = func(ctx context.Context, entries ...sessions.Entry) error {
 		if err := log.append(ctx, sessions.Record{Entries: entries}); err != nil {
@@ -69,7 +69,7 @@ func (g *Gateway) flush(ctx context.Context, log *convLog, f loop.Flush) {
 		g.keepNotes(entries)
 		return nil
 	}
-	if err := g.runner.Flush(ctx, f); err != nil {
+	if err := runner.Flush(ctx, f); err != nil {
 		g.log.Info("not everything may have been noted", "conversation", log.key, "error", err)
 	}
 }

@@ -201,8 +201,8 @@ func (c *conversation) erase(ctx context.Context) error {
 // newEraser returns an eraser that works as if nobody was awake.
 func (g *Gateway) newEraser() *Eraser {
 	e := g.parts.Eraser
-	e.Store, e.WorkRoot = g.store, g.cfg.WorkRoot
-	if g.cfg.Workspace != "" {
+	e.Store, e.WorkRoot = g.store, g.now().WorkRoot
+	if g.now().Workspace != "" {
 		e.WorkRoot = ""
 	}
 	return &e

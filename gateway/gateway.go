@@ -14,7 +14,6 @@
 package gateway
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -100,10 +99,9 @@ type Compressor interface {
 
 // Gateway is the running whole. Make it with New, run it once with Run.
 type Gateway struct {
-	cfg       Config
+	current   atomic.Pointer[settings]
 	parts     Parts
 	store     sessions.Store
-	runner    *loop.Runner
 	declared  []byte // the tools as they are declared to the model
 	adapters  map[platforms.Name]platforms.Adapter
 	log       *slog.Logger
@@ -138,9 +136,9 @@ func New(cfg Config, parts Parts) (*Gateway, error) {
 		return nil, errors.New("no platform is configured")
 	}
 	g := &Gateway{
-		cfg: cfg, parts: parts, store: parts.Store, runner: parts.Runner, log: parts.Log, owner: newID(), ready: make(chan struct{}),
+		parts: parts, store: parts.Store, log: parts.Log, owner: newID(), ready: make(chan struct{}),
 		adapters: map[platforms.Name]platforms.Adapter{}, strangers: newStrangers(), unable: newStrangers(),
-		pool: newPool(max(cfg.Workers, 1)), room: newRoom(cmp.Or(cfg.MaxQueued, 2000), cmp.Or(cfg.MaxQueuedPerUser, 100)),
+		pool: newPool(max(cfg.Workers, 1)), room: newRoom(cfg.room()),
 	}
 	if parts.Background == nil {
 		g.parts.Background = nothingRuns{}
@@ -156,7 +154,7 @@ func New(cfg Config, parts Parts) (*Gateway, error) {
 		return nil, fmt.Errorf("declare tools: %w", err)
 	}
 	g.declared, g.live = declared, newDirectory(g)
-	g.runner.Approver, g.runner.Asker = g, g
+	g.adopt(cfg, Live{Runner: parts.Runner, Compressor: parts.Compressor, Judge: parts.Judge})
 	return g, nil
 }
 
@@ -169,7 +167,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 	defer stopDelivery()
 	g.ctx = conversations
 	g.moves, g.places = &moves{store: g.store}, newPlaces(g.store)
-	g.homes = &homes{store: g.store, rules: g.rules(), configured: g.cfg.Homes, off: map[platforms.Name]bool{}}
+	g.homes = &homes{store: g.store, rules: g.rules, configured: func() []platforms.Address { return g.now().Homes }, off: map[platforms.Name]bool{}}
 	g.outbox = newOutbox(delivery, g.store, g.adapters, g.log)
 	g.outbox.observe = g.observe
 	g.outbox.signed = func(s *firstSign, p platforms.Name) { s.shown(g, p) }
@@ -342,17 +340,17 @@ func (g *Gateway) work(key sessions.Key) (string, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return "", fmt.Errorf("make the work folder: %w", err)
 	}
-	if g.cfg.NewWork != nil {
-		return folder, g.cfg.NewWork(folder)
+	if g.now().NewWork != nil {
+		return folder, g.now().NewWork(folder)
 	}
 	return folder, nil
 }
 
 func (g *Gateway) workFolder(key sessions.Key) string {
-	if g.cfg.Workspace != "" {
-		return g.cfg.Workspace
+	if g.now().Workspace != "" {
+		return g.now().Workspace
 	}
-	return filepath.Join(g.cfg.WorkRoot, workName(key))
+	return filepath.Join(g.now().WorkRoot, workName(key))
 }
 
 // workName is a conversation's key as the name of its work folder.

@@ -21,8 +21,8 @@ const homesName = "home chats"
 // more than the config, as long as he is one. Safe for use from any goroutine.
 type homes struct {
 	store      sessions.Store
-	rules      rules
-	configured []platforms.Address
+	rules      func() rules
+	configured func() []platforms.Address
 
 	mu     sync.Mutex
 	stored []byte
@@ -89,13 +89,14 @@ func (h *homes) lose(name platforms.Name) {
 
 // on returns the home of a platform.
 func (h *homes) on(name platforms.Name) (platforms.Address, bool) {
+	rules := h.rules()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if o, said := h.set[name]; said {
-		mine := h.rules.admit(o).Admitted && h.rules.access.Admin(name, o.Sender.ID)
+		mine := rules.admit(o).Admitted && rules.access.Admin(name, o.Sender.ID)
 		return o.Address, !h.off[name] && mine
 	}
-	for _, a := range h.configured {
+	for _, a := range h.configured() {
 		if a.Platform == name {
 			return a, !h.off[name]
 		}

@@ -54,8 +54,8 @@ func (g *Gateway) message(ctx context.Context, m *platforms.Message) error {
 	}
 	g.places.visit(m.Address)
 	in := bounded(m)
-	if age := time.Since(m.At); g.cfg.MaxAge > 0 && age > g.cfg.MaxAge && in.Refused == "" {
-		in.Refused = fmt.Sprintf("I was away, and what is older than %s I do not answer. Please send it again if it still matters.", short(g.cfg.MaxAge))
+	if most := g.now().MaxAge; most > 0 && time.Since(m.At) > most && in.Refused == "" {
+		in.Refused = fmt.Sprintf("I was away, and what is older than %s I do not answer. Please send it again if it still matters.", short(most))
 	}
 	return g.accept(ctx, key, m.NativeID(), in)
 }

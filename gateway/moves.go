@@ -124,7 +124,7 @@ func (g *Gateway) admit(o platforms.Origin) Decision { return g.rules().admit(o)
 
 // migrated takes the news that a chat has become another one. Only one that people may use is remembered.
 func (g *Gateway) migrated(ctx context.Context, from platforms.Address, to string) error {
-	chats := g.cfg.Access.Chats[from.Platform]
+	chats := g.now().Access.Chats[from.Platform]
 	if !contains(chats, from.Chat) && !contains(chats, g.moves.first(from).Chat) {
 		return nil
 	}

@@ -122,7 +122,7 @@ func (c *conversation) cmdSetHome(ctx context.Context, in *input) {
 	o := in.origin()
 	name, wish := title(o.Address.Platform), strings.ToLower(argument(in))
 	switch {
-	case !c.g.cfg.Access.Admin(o.Address.Platform, o.Sender.ID):
+	case !c.g.now().Access.Admin(o.Address.Platform, o.Sender.ID):
 		c.reply(ctx, in, "Only an admin can say where I tell the owner what needs care.")
 		return
 	case wish != "" && wish != "off":

@@ -12,14 +12,15 @@ import (
 // run already at most. Safe for use from any goroutine.
 type pool struct {
 	mu      sync.Mutex
-	free    int
+	size    int
+	free    int                        // below zero after the pool was made smaller, until enough have been released
 	running map[string]int             // slots by person
 	order   []string                   // persons for whom somebody waits, in the order in which they are served
 	waiting map[string][]chan struct{} // by person, the oldest first; a slot is given by closing
 }
 
 func newPool(size int) *pool {
-	return &pool{free: size, running: map[string]int{}, waiting: map[string][]chan struct{}{}}
+	return &pool{size: size, free: size, running: map[string]int{}, waiting: map[string][]chan struct{}{}}
 }
 
 // acquire waits for a slot for a person's turn. It returns the context's cause if that ends first, also if both happen.
@@ -79,10 +80,28 @@ func (p *pool) release(person string) {
 			delete(p.running, person)
 		}
 	}()
-	if len(p.order) == 0 {
+	if len(p.order) == 0 || p.free < 0 {
 		p.free++
 		return
 	}
+	p.give()
+}
+
+// resize changes the number of slots. Turns that run go on; if there are fewer slots than these, no turn gets one until
+// enough have ended.
+func (p *pool) resize(size int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.free += size - p.size
+	p.size = size
+	for p.free > 0 && len(p.order) > 0 {
+		p.free--
+		p.give()
+	}
+}
+
+// give gives a slot to the oldest turn of whoever is served next. There must be somebody who waits; the lock is held.
+func (p *pool) give() {
 	next := slices.MinFunc(p.order, func(a, b string) int { return cmp.Compare(p.running[a], p.running[b]) })
 	p.running[next]++
 	close(p.waiting[next][0])

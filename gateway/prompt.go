@@ -33,7 +33,7 @@ func (t *turn) scope(work string) tools.Scope {
 // in it.
 func (t *turn) prompt(s *sessions.Session) (entries []sessions.Entry) {
 	g := t.c.g
-	layers := g.cfg.Prompt
+	layers := g.now().Prompt
 	layers.Started = s.Started
 	if layers.Started.IsZero() {
 		layers.Started = time.Now()

@@ -63,11 +63,11 @@ func (g *Gateway) react(in *input, emoji string) {
 func (c *conversation) pause(m *platforms.Message) time.Duration {
 	switch {
 	case m.Album != "":
-		return max(albumPause, c.g.cfg.Debounce)
+		return max(albumPause, c.g.now().Debounce)
 	case len([]rune(m.Text)) >= splitAt:
-		return max(splitPause, c.g.cfg.Debounce)
+		return max(splitPause, c.g.now().Debounce)
 	}
-	return c.g.cfg.Debounce
+	return c.g.now().Debounce
 }
 
 // next starts a turn if one is due.
@@ -121,7 +121,7 @@ func (c *conversation) together() []*input {
 // of other people stay, unless an admin asks.
 func (c *conversation) withdraw(ctx context.Context, o platforms.Origin) int {
 	before := len(c.queue)
-	all := !shared(o.Kind) || c.g.cfg.Access.Admin(o.Address.Platform, o.Sender.ID)
+	all := !shared(o.Kind) || c.g.now().Access.Admin(o.Address.Platform, o.Sender.ID)
 	c.queue = slices.DeleteFunc(c.queue, func(in *input) bool {
 		if !all && in.Message.Sender.ID != o.Sender.ID {
 			return false

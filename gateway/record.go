@@ -21,7 +21,7 @@ func (t *turn) recorded(work loop.Turn) (recorded loop.Turn, ended func(loop.Out
 	if g.parts.Recorder == nil {
 		return work, func(loop.Outcome) {}
 	}
-	recorded, end, err := g.parts.Recorder.Begin(t.ctx, g.runner.Setup(), work)
+	recorded, end, err := g.parts.Recorder.Begin(t.ctx, t.settings.Runner.Setup(), work)
 	if err != nil {
 		g.log.Warn("the turn is not recorded", "task", t.id, "error", err)
 		return work, func(loop.Outcome) {}
@@ -39,7 +39,7 @@ func (t *turn) recordedCompression(work loop.Turn) (recorded loop.Turn, ended fu
 	if g.parts.Recorder == nil {
 		return work, func(sessions.Compaction, error) {}
 	}
-	recorded, end, err := g.parts.Recorder.BeginCompression(t.ctx, g.runner.Setup(), work)
+	recorded, end, err := g.parts.Recorder.BeginCompression(t.ctx, t.settings.Runner.Setup(), work)
 	if err != nil {
 		g.log.Warn("the compression before a turn is not recorded", "task", t.id, "error", err)
 		return work, func(sessions.Compaction, error) {}

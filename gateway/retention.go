@@ -42,7 +42,7 @@ type past struct {
 
 // retain removes what is too old, or too much. It looks at ages only if it is told to.
 func (g *Gateway) retain(ctx context.Context, ages bool) error {
-	limits := g.cfg.Retention
+	limits := g.now().Retention
 	tooBig, err := g.above(ctx, limits.Size, 1)
 	if err != nil || !tooBig && (!ages || limits.Age == 0) {
 		return err
@@ -100,7 +100,7 @@ func (g *Gateway) removePast(ctx context.Context, p past) error {
 // removeResults removes the files of long results that were written until then and that nothing in the log names any
 // more. A work folder that conversations share keeps them.
 func (g *Gateway) removeResults(ctx context.Context, key sessions.Key, until time.Time) error {
-	if g.cfg.Workspace != "" {
+	if g.now().Workspace != "" {
 		return nil
 	}
 	root, err := os.OpenRoot(g.workFolder(key))

@@ -75,7 +75,7 @@ func (c *conversation) mayTakeBack(in *input, n int) string {
 		return "There is nothing to take back in this session."
 	case n > len(all):
 		return fmt.Sprintf("I can take back at most %d exchanges here now, so I took back nothing.", len(all))
-	case !shared(o.Kind) || c.g.cfg.Access.Admin(o.Address.Platform, o.Sender.ID):
+	case !shared(o.Kind) || c.g.now().Access.Admin(o.Address.Platform, o.Sender.ID):
 		return ""
 	}
 	for _, e := range all[len(all)-n:] {

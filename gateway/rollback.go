@@ -43,7 +43,7 @@ func (c *conversation) cmdRollback(ctx context.Context, in *input) {
 	text, note, err := c.g.parts.Checkpoints.Rollback(ctx, string(c.key), c.g.workFolder(c.key), tools.Rollback{
 		ID: string(in.item), N: n, Force: force,
 		May: func(requester string) bool {
-			return !shared(o.Kind) || requester == o.Sender.ID || c.g.cfg.Access.Admin(o.Address.Platform, o.Sender.ID)
+			return !shared(o.Kind) || requester == o.Sender.ID || c.g.now().Access.Admin(o.Address.Platform, o.Sender.ID)
 		},
 	})
 	if err != nil {

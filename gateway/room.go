@@ -8,15 +8,21 @@ import (
 // room bounds how many messages wait for a turn, of one person and of all together, over all conversations. Safe for use
 // from any goroutine, but an input belongs to one at a time.
 type room struct {
+	mu              sync.Mutex
 	most, mostOfOne int
-
-	mu    sync.Mutex
-	all   int
-	ofOne map[string]int
+	all             int
+	ofOne           map[string]int
 }
 
 func newRoom(most, mostOfOne int) *room {
 	return &room{most: most, mostOfOne: mostOfOne, ofOne: map[string]int{}}
+}
+
+// resize changes how many may wait. What waits already goes on.
+func (r *room) resize(most, mostOfOne int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.most, r.mostOfOne = most, mostOfOne
 }
 
 // enter lets a message wait, or says, for the person, why it cannot. One that waited before always may again.

@@ -15,7 +15,7 @@ type rules struct {
 	store  sessions.Store
 }
 
-func (g *Gateway) rules() rules { return rules{access: g.cfg.Access, moves: g.moves, store: g.store} }
+func (g *Gateway) rules() rules { return rules{access: g.now().Access, moves: g.moves, store: g.store} }
 
 // key returns the session key of an update.
 func (r rules) key(o platforms.Origin) sessions.Key { return SessionKey(r.moves.origin(o)) }

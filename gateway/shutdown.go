@@ -12,7 +12,7 @@ import (
 // parked, then answers, then whatever is left. What does not end in time is left behind: it is durable, and the next start
 // goes on with it. intake is closed when the adapters have ended.
 func (g *Gateway) shutdown(intake <-chan struct{}, park context.CancelCauseFunc, stopDelivery context.CancelFunc) {
-	grace := g.cfg.Grace
+	grace := g.now().Grace
 	over := time.Now().Add(grace)
 	sent := over.Add(-grace / 20)                    // by then calls are cut, so that there is time to write down what is known of them
 	parked := over.Add(-min(grace/4, 2*time.Second)) // and by then answers alone are waited for
@@ -34,7 +34,7 @@ func (g *Gateway) shutdown(intake <-chan struct{}, park context.CancelCauseFunc,
 	rest.Go(func() { <-intake })
 	rest.Go(g.bubbles.Wait)
 	rest.Go(g.side.Wait)
-	rest.Go(g.runner.Wait)
+	rest.Go(g.now().Runner.Wait)
 	if !waitAtMost(&rest, time.Until(over)) {
 		g.log.Error("not everything has ended in time; what it was doing counts as unknown", "grace", grace)
 	}

@@ -179,7 +179,7 @@ func (s *stream) entry() sessions.StreamShown {
 func (s *stream) run() {
 	defer close(s.done)
 	ctx := platforms.Droppable(s.t.c.g.outbox.ctx, s.over)
-	every := max(s.t.c.g.cfg.EditEvery, s.t.c.g.adapters[s.t.address.Platform].Limits().EditEvery)
+	every := max(s.t.settings.EditEvery, s.t.c.g.adapters[s.t.address.Platform].Limits().EditEvery)
 	if s.posting != nil {
 		s.recall(s.t.c.g.outbox.ctx)
 	}

@@ -27,6 +27,7 @@ type turn struct {
 	requester string
 	started   time.Time
 	address   platforms.Address
+	settings  *settings // of when it began; the actor does not look at them
 	delivery  Delivery
 	bubble    *bubble
 	stream    *stream // nil = the answer is not shown before it is complete
@@ -58,7 +59,8 @@ func newTurn(ctx context.Context, c *conversation, inputs []*input, open *sessio
 	o := inputs[0].origin()
 	t := &turn{
 		c: c, log: c.log, id: newID(), inputs: inputs, sign: inputs[0].sign, requester: o.Sender.ID, address: c.g.moves.now(o.Address), started: time.Now(),
-		asking: make(chan struct{}, 1), steering: make(chan []*input), inquired: map[string]bool{},
+		settings: c.g.now(),
+		asking:   make(chan struct{}, 1), steering: make(chan []*input), inquired: map[string]bool{},
 	}
 	left := sessions.Turn{} // what an earlier process has shown of it
 	if open != nil {
@@ -66,7 +68,7 @@ func newTurn(ctx context.Context, c *conversation, inputs []*input, open *sessio
 		left = *open
 	}
 	t.ctx, t.cancel = context.WithCancelCause(ctx)
-	t.delivery = c.g.cfg.Delivery.at(o.Address)
+	t.delivery = t.settings.Delivery.at(o.Address)
 	t.typing = newTyping(c.g, t.address, t.sign)
 	t.bubble, t.stream = newBubble(t, left.Bubble), newStream(t, left.Stream, left.Posting)
 	if t.resumed {
@@ -86,6 +88,7 @@ func (t *turn) run() turnEnd {
 		return turnEnd{unstarted: t.inputs}
 	}
 	defer t.release()
+	t.settings = g.now() // it may have waited for long
 	g.room.leave(t.inputs...)
 	defer g.turns.put(t.id, t)()
 	defer g.left.remove(t.id)
@@ -169,7 +172,7 @@ func (t *turn) loop() turnEnd {
 	task.Journal, task.Resumed, task.Within, task.Observe, task.Steer = journal, t.resumed, t.within, t.observe, t.steer
 	task, ended := t.recorded(task)
 	left := t.log.snapshot().Turn.Questions
-	outcome := g.runner.Run(t.ctx, task)
+	outcome := t.settings.Runner.Run(t.ctx, task)
 	ended(outcome)
 	if !journal.ended {
 		t.stream.halt()
@@ -320,7 +323,7 @@ func who(p platforms.Person) string {
 func (t *turn) compress() {
 	g := t.c.g
 	s := t.log.snapshot()
-	limit := int(g.cfg.CompressAt * float64(g.cfg.Window-g.cfg.MaxOutput))
+	limit := int(t.settings.CompressAt * float64(t.settings.Window-t.settings.MaxOutput))
 	before := loop.ContextTokens(s)
 	if len(s.Messages) < 4 || before < limit {
 		return
@@ -328,7 +331,7 @@ func (t *turn) compress() {
 	ctx, stop := loop.Unhurried(t.ctx)
 	defer stop()
 	work, ended := t.recordedCompression(t.task(t.workFolder()))
-	compaction, err := g.parts.Compressor.Compress(ctx, work, "")
+	compaction, err := t.settings.Compressor.Compress(ctx, work, "")
 	ended(compaction, err)
 	if err != nil {
 		t.notCompressed(s, before, err)

@@ -45,18 +45,18 @@ func (e *execution) attend(ctx context.Context, p prepared) finished {
 		}
 	}
 	returned := make(chan Returned, 1)
-	t.runner.stragglers.wait.Go(func() {
+	t.runner.late().wait.Go(func() {
 		c := t.Tape.Tool(ctx, t.lane, p.call, func() Returned { return t.hooked(ctx, p, scope, &over) })
 		if over.CompareAndSwap(false, true) {
 			returned <- c
 			return
 		}
-		t.runner.stragglers.remove(scope.Conversation)
+		t.runner.late().remove(scope.Conversation)
 		t.log.Warn("late result dropped", "call", p.call.ID, "tool", p.call.Name, "took", time.Since(began))
 	})
 	c, ok := awaitCall(ctx, returned)
 	if !ok {
-		t.runner.stragglers.add(scope.Conversation)
+		t.runner.late().add(scope.Conversation)
 		if over.CompareAndSwap(false, true) {
 			t.log.Warn("call does not stop", "call", p.call.ID, "tool", p.call.Name)
 			f := fault{tools.FailTimeout, atExecution}
@@ -64,7 +64,7 @@ func (e *execution) attend(ctx context.Context, p prepared) finished {
 				call: p.call, text: mayComplete(p.call.Name), outcome: sessions.OutcomeUnknown, took: time.Since(began), fault: f,
 			}
 		}
-		t.runner.stragglers.remove(scope.Conversation)
+		t.runner.late().remove(scope.Conversation)
 		c = <-returned
 	}
 	outcome, text := c.judge(context.Cause(ctx), p, scope, t.limits)

@@ -108,7 +108,7 @@ func (e *execution) admit(ctx context.Context, p prepared) (early finished, over
 	case e.t.health.open(p.call.Name):
 		early.outcome, early.fault = sessions.OutcomeRefused, fault{tools.FailTool, atCall}
 		early.text = unavailable(p.call.Name, e.t.tools.substitute(p.spec), e.t.health.threshold).text()
-	case p.effects && e.t.runner.stragglers.any(e.t.Scope.Conversation):
+	case p.effects && e.t.runner.late().any(e.t.Scope.Conversation):
 		early.outcome, early.text = sessions.OutcomeRefused, stillRunning(p.call.Name).text()
 	case e.t.clock.used() >= e.until:
 		early.outcome, early.text = sessions.OutcomeSkipped, batchOver(p.call.Name).text()

@@ -152,6 +152,7 @@ type Runner struct {
 	Log        *slog.Logger   // nil = none
 
 	stragglers stragglers
+	succeeded  *stragglers // of the Runner that this one takes over from
 }
 
 // Run runs one turn to its end and returns the outcome that was committed. It must be cancelled with one of the causes
@@ -163,4 +164,16 @@ func (r *Runner) Run(ctx context.Context, work Turn) Outcome {
 }
 
 // Wait waits for tool calls that did not stop when they were told to. No turn may start meanwhile.
-func (r *Runner) Wait() { r.stragglers.wait.Wait() }
+func (r *Runner) Wait() { r.late().wait.Wait() }
+
+// Succeed makes the Runner take over from another one, whose turns may still run: calls that do not stop when they were
+// told to concern both. It comes before the first Run.
+func (r *Runner) Succeed(before *Runner) { r.succeeded = before.late() }
+
+// late returns the calls that outlived their turns.
+func (r *Runner) late() *stragglers {
+	if r.succeeded != nil {
+		return r.succeeded
+	}
+	return &r.stragglers
+}

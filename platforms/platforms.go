@@ -160,10 +160,12 @@ type (
 	Finder interface {
 		Find(ctx context.Context, at Address, out Outgoing, since time.Time) (messageID string, err error)
 	}
-	// Checker asks the platform who the bot is, for `talaria check`, without starting to receive. The answer is one
-	// readable line.
+	// Checker asks the platform who the bot is and what keeps it from working, for `talaria check` and `talaria setup`,
+	// without starting to receive: nothing that waits for the bot is lost. Where another program can take the bot's
+	// messages away, it listens for one as long as listen says, which disturbs that program; 0 = it does not. An error
+	// says that the bot does not work at all.
 	Checker interface {
-		Check(ctx context.Context) (string, error)
+		Check(ctx context.Context, listen time.Duration) (Checked, error)
 	}
 	// CommandRegistrar tells the platform which native commands exist, where it has them. Idempotent; called once
 	// the adapter knows its account.
@@ -180,6 +182,19 @@ type (
 		LastAlive() time.Time
 	}
 )
+
+// Checked is what a Checker found out.
+type Checked struct {
+	Who      string // who the bot is, in one readable line
+	Link     string // where a person reaches the bot, or lets it in; empty = nothing is known
+	Problems []Problem
+}
+
+// Problem is what the operator should see to, each part in one line.
+type Problem struct {
+	What, Cure string
+	Minor      bool // most things work all the same
+}
 
 // Command describes a native command to a platform's menu.
 type Command struct {

@@ -73,7 +73,7 @@ func (i instance) auditLog(ctx context.Context, in auditRequest, out io.Writer) 
 		}
 	}
 	slices.SortStableFunc(all, func(a, b audit.Line) int { return a.At.Compare(b.At) })
-	redact := newRedactor(i.cfg.secrets()...)
+	redact := newRedactor(i.config().secrets()...)
 	lines := json.NewEncoder(out)
 	for _, l := range all {
 		if !in.wants(l) {

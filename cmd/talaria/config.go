@@ -5,11 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
-
-	"github.com/BurntSushi/toml"
 
 	"github.com/talaria-agent/talaria/gateway"
 	"github.com/talaria-agent/talaria/loop"
@@ -24,6 +21,7 @@ import (
 // its default.
 type Config struct {
 	DataDir    string           `toml:"data_dir"`
+	EnvFile    string           `toml:"env_file"`
 	Model      ModelConfig      `toml:"model"`
 	Fallbacks  []EndpointConfig `toml:"fallbacks"`
 	Auxiliary  AuxiliaryConfig  `toml:"auxiliary"`
@@ -242,39 +240,46 @@ func defaultConfig() Config {
 	}
 }
 
-// loadConfig reads a config file, fills gaps from the environment, and checks everything. An empty path means: the
-// environment alone. The warnings are for the log.
+// loadConfig reads a config file, fills gaps from env_file and the environment, and checks everything. An empty path
+// means: the environment alone. The error has a line for each problem, all that can be known at once. The warnings are for
+// the log.
 func loadConfig(path string, getenv func(string) string) (cfg Config, warnings []string, err error) {
 	cfg = defaultConfig()
 	cfg.File = path
+	var text string
+	var problems []string
 	if path != "" {
-		text, err := os.ReadFile(path)
+		read, err := os.ReadFile(path)
 		if err != nil {
 			return cfg, nil, fmt.Errorf("read config: %w", err)
 		}
-		if err := decodeConfig(path, string(text), &cfg); err != nil {
+		text = string(read)
+		if problems, err = decodeConfig(path, text, &cfg); err != nil {
 			return cfg, nil, err
 		}
 	}
-	if err := expand(&cfg, getenv); err != nil {
-		return cfg, nil, fmt.Errorf("config: %w", err)
+	found := func(more ...string) {
+		for _, p := range more {
+			problems = append(problems, locate(path, text, p))
+		}
 	}
-	if err := readSecrets(&cfg); err != nil {
-		return cfg, nil, fmt.Errorf("config: %w", err)
+	getenv, err = withEnvFile(&cfg, getenv)
+	if err != nil {
+		found("env_file: " + err.Error())
 	}
+	found(expand(&cfg, getenv)...)
+	found(readSecrets(&cfg)...)
 	fromEnvironment(&cfg, getenv)
 	if err := cfg.Telemetry.fromEnvironment(getenv); err != nil {
-		return cfg, nil, fmt.Errorf("config: %w", err)
+		found(err.Error())
 	}
-	users, problems := environmentUsers(getenv)
+	users, wrong := environmentUsers(getenv)
+	found(wrong...)
 	guessed, err := cfg.fitModel()
 	if err != nil {
 		return cfg, nil, err
 	}
-	if problems = append(problems, validate(&cfg)...); len(problems) > 0 {
-		for i, p := range problems {
-			problems[i] = locate(path, p)
-		}
+	if found(validate(&cfg)...); len(problems) > 0 {
 		return cfg, nil, errors.New(strings.Join(problems, "\n"))
 	}
 	cfg.Access.Users = append(cfg.Access.Users, users...)
@@ -333,34 +338,4 @@ func findConfig(named string) string {
 		return "config.toml"
 	}
 	return ""
-}
-
-// typeError takes the library's report of a wrong type apart, which comes without a position of its own.
-var typeError = regexp.MustCompile(`^toml: line (\d+) \(last key "(.*?)"\): (.*)$`)
-
-// decodeConfig decodes a TOML text strictly: an unknown key or a wrong type is an error that names file, line and key.
-func decodeConfig(path, text string, cfg *Config) error {
-	meta, err := toml.Decode(text, cfg)
-	var parse toml.ParseError
-	if errors.As(err, &parse) {
-		return fmt.Errorf("%s:%d: %s", path, parse.Position.Line, describeParse(parse))
-	}
-	if m := typeError.FindStringSubmatch(fmt.Sprint(err)); m != nil {
-		return fmt.Errorf("%s:%s: key %q: %s", path, m[1], m[2], m[3])
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	var problems []string
-	for _, key := range meta.Undecoded() {
-		problem := fmt.Sprintf("%s:%d: unknown key %q", path, lineOf(text, key), key.String())
-		if near := nearestKey(key.String()); near != "" {
-			problem += fmt.Sprintf("; did you mean %q?", near)
-		}
-		problems = append(problems, problem)
-	}
-	if len(problems) > 0 {
-		return errors.New(strings.Join(problems, "\n"))
-	}
-	return nil
 }

@@ -59,7 +59,7 @@ func TestExampleConfig(t *testing.T) {
 	keys := allKeys(reflect.TypeFor[Config](), "")
 	for _, key := range keys {
 		table := slices.ContainsFunc(keys, func(k string) bool { return strings.HasPrefix(k, key+".") })
-		if !table && lineOf(uncommented, strings.Split(key, ".")) == 0 {
+		if !table && lineOf(uncommented, key) == 0 {
 			t.Errorf("the example does not name %s", key)
 		}
 	}
@@ -110,6 +110,88 @@ func TestConfigErrors(t *testing.T) {
 	}
 }
 
+// TestAllProblemsAtOnce: none of what is wrong hides another thing, wherever it is found out.
+func TestAllProblemsAtOnce(t *testing.T) {
+	text := `data_dir = 7
+[gateway]
+debounce = "5 minutes"
+workers = "many"
+wrokers = 3
+max_age = "-1s"
+[platforms]
+telegram = "123:abc"
+[web]
+api_key = "${NOPE}"
+[[hooks]]
+when = "before"
+command = ["/bin/true"]
+timeout = "soon"
+[[hooks]]
+when = "sometimes"
+command = ["/bin/true"]
+timeout = "later"
+[[gateway.at]]
+place = "nowhere"
+[fallbacks]
+name = "x"
+`
+	_, _, err := loadConfig(writeConfig(t, text), env("TALARIA_ALLOWED_USERS", "me"))
+	for _, want := range []string{
+		`:1: key "data_dir": incompatible types`,
+		`:3: key "gateway.debounce": "5 minutes" is not a duration like`,
+		`:4: key "gateway.workers": incompatible types`,
+		`:5: unknown key "gateway.wrokers"; did you mean "gateway.workers"?`,
+		`:6: gateway.max_age: -1s is less than 0s`,
+		`:8: key "platforms.telegram": it is a table, written as [platforms.telegram]`,
+		`${NOPE} is not set in the environment`,
+		`:14: key "hooks[0].timeout": "soon" is not a duration`,
+		`:16: hooks[1].when: "sometimes" is not one of`,
+		`:18: key "hooks[1].timeout": "later" is not a duration`,
+		`:20: gateway.at[0].place: "nowhere" is neither`,
+		`:21: key "fallbacks": it is a list of tables, each written as [[fallbacks]]`,
+		`TALARIA_ALLOWED_USERS: "me" must name the platform`,
+	} {
+		if !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("the error does not say %q", want)
+		}
+	}
+	if n := strings.Count(fmt.Sprint(err), "\n") + 1; n != 13 {
+		t.Errorf("%d problems, want 13:\n%v", n, err)
+	}
+}
+
+// TestEnvFile: secrets can stand in a file beside the config; the environment counts more.
+func TestEnvFile(t *testing.T) {
+	path := writeConfig(t, "env_file = \"secrets.env\"\n[platforms.discord]\ntoken = \"${OWN_NAME}\"\n")
+	secrets := filepath.Join(filepath.Dir(path), "secrets.env")
+	text := "# tokens\n\nTELEGRAM_BOT_TOKEN=1:a=b\nOWN_NAME=disc'o\"rd\nOPENAI_API_KEY=from-the-file\n"
+	if err := os.WriteFile(secrets, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg, _, err := loadConfig(path, env("OPENAI_API_KEY", "from-the-environment"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cfg.Platforms.Telegram.Token != "1:a=b" || cfg.Platforms.Discord.Token != "disc'o\"rd" || cfg.Model.APIKey != "from-the-environment" {
+		t.Errorf("tokens are %q, %q, %q", cfg.Platforms.Telegram.Token, cfg.Platforms.Discord.Token, cfg.Model.APIKey)
+	}
+	if own, err := cfg.own(); err != nil || !slices.Contains(own, secrets) {
+		t.Errorf("the tools can reach it: %v, %v", own, err)
+	}
+	if err := os.WriteFile(secrets, []byte("OWN_NAME=x\nhidden words\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := loadConfig(path, env()); err == nil || !strings.Contains(err.Error(), ":1: env_file: "+secrets+":2 is not NAME=value") || strings.Contains(err.Error(), "hidden") {
+		t.Errorf("the error is %v", err)
+	}
+	if err := os.Remove(secrets); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := loadConfig(path, env()); err == nil || !strings.Contains(err.Error(), "secrets.env") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
 func TestConfigSources(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(secret, []byte("123:from-file\n"), 0o600); err != nil {
@@ -147,7 +229,7 @@ func FuzzConfig(f *testing.F) {
 	f.Add("[access.telegram]\nusers = [\"\"]\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		cfg := defaultConfig()
-		if decodeConfig("fuzz", text, &cfg) == nil {
+		if _, err := decodeConfig("fuzz", text, &cfg); err == nil {
 			_ = validate(&cfg)
 			_ = cfg.access()
 		}

@@ -9,12 +9,9 @@ import (
 	"os/exec"
 	"path"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/BurntSushi/toml"
 
 	"github.com/talaria-agent/talaria/gateway"
 	"github.com/talaria-agent/talaria/loop"
@@ -255,59 +252,6 @@ func warn(cfg *Config) []string {
 	}
 	slices.Sort(w)
 	return w
-}
-
-// describeParse says what is wrong with a TOML text, without the library's own position prefix.
-func describeParse(e toml.ParseError) string {
-	text := e.Message
-	if e.LastKey != "" {
-		text = fmt.Sprintf("key %q: %s", e.LastKey, text)
-	}
-	return text
-}
-
-// locate puts file and line in front of a problem, if its key stands in the file.
-func locate(path, problem string) string {
-	key, _, _ := strings.Cut(problem, ": ")
-	if path == "" || strings.HasPrefix(key, "TALARIA_") {
-		return problem
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return path + ": " + problem
-	}
-	if line := lineOf(string(text), strings.Split(key, ".")); line > 0 {
-		return fmt.Sprintf("%s:%d: %s", path, line, problem)
-	}
-	return path + ": " + problem
-}
-
-var tableLine = regexp.MustCompile(`^\s*\[+\s*([^\]]+?)\s*\]+`)
-
-// lineOf finds the line of a key in a TOML text, 0 if it does not stand there. The TOML library does not tell.
-func lineOf(text string, key toml.Key) int {
-	table := ""
-	for i, line := range strings.Split(text, "\n") {
-		if m := tableLine.FindStringSubmatch(line); m != nil {
-			table = m[1]
-			if table == key.String() {
-				return i + 1
-			}
-			continue
-		}
-		name, _, ok := strings.Cut(line, "=")
-		if !ok {
-			continue
-		}
-		full := strings.Trim(strings.TrimSpace(name), `"'`)
-		if table != "" {
-			full = table + "." + full
-		}
-		if full == key.String() {
-			return i + 1
-		}
-	}
-	return 0
 }
 
 // allKeys returns every key of the config with its tables, as they are written in TOML.

@@ -22,7 +22,7 @@ func TestOpsTools(t *testing.T) {
 			t.Fatal(err)
 		}
 		cfg.Tools.Toolsets = slices.DeleteFunc(cfg.Tools.Toolsets, func(set string) bool { return set != "ops" })
-		registry, missing, err := wireTools(&cfg, nil, nil, nil, slog.New(slog.DiscardHandler))
+		registry, missing, err := wireTools(&cfg, nil, nil, nil, newRedactor(), slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,9 +12,9 @@ import (
 
 var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
-// expand replaces ${VAR} in all strings that may hold it. A variable that is not set is an error: an empty token would
-// switch a platform off without a word.
-func expand(cfg *Config, getenv func(string) string) error {
+// expand replaces ${VAR} in all strings that may hold it and returns what could not be replaced. A variable that is not set
+// is a problem: an empty token would switch a platform off without a word.
+func expand(cfg *Config, getenv func(string) string) (problems []string) {
 	var missing []string
 	replace := func(s *string) {
 		*s = variable.ReplaceAllStringFunc(*s, func(m string) string {
@@ -20,6 +22,9 @@ func expand(cfg *Config, getenv func(string) string) error {
 			v := getenv(name)
 			if v == "" && !slices.Contains(missing, name) {
 				missing = append(missing, name)
+			}
+			if v == "" {
+				return m
 			}
 			return v
 		})
@@ -33,9 +38,14 @@ func expand(cfg *Config, getenv func(string) string) error {
 		}
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("${%s} is not set in the environment", strings.Join(missing, "}, ${"))
+		slices.Sort(missing)
+		where := "in the environment"
+		if cfg.EnvFile != "" {
+			where += ", nor in " + cfg.EnvFile
+		}
+		problems = append(problems, fmt.Sprintf("${%s} is not set %s", strings.Join(missing, "}, ${"), where))
 	}
-	return nil
+	return problems
 }
 
 // strings returns the string values in which ${VAR} is expanded.
@@ -67,41 +77,53 @@ func (c *Config) lists() []*[]string {
 	}
 }
 
-// readSecrets reads the secrets that stand in files of their own.
-func readSecrets(cfg *Config) error {
-	p := &cfg.Platforms
-	type secret struct {
-		key, file string
-		value     *string
-	}
-	secrets := []secret{
-		{"model.api_key", cfg.Model.APIKeyFile, &cfg.Model.APIKey},
-		{"web.api_key", cfg.Web.APIKeyFile, &cfg.Web.APIKey},
-		{"ops.prometheus_token", cfg.Ops.PrometheusTokenFile, &cfg.Ops.PrometheusToken},
-		{"platforms.telegram.token", p.Telegram.TokenFile, &p.Telegram.Token},
-		{"platforms.slack.bot_token", p.Slack.BotTokenFile, &p.Slack.BotToken},
-		{"platforms.slack.app_token", p.Slack.AppTokenFile, &p.Slack.AppToken},
-		{"platforms.discord.token", p.Discord.TokenFile, &p.Discord.Token},
-	}
-	for key, e := range cfg.endpoints() {
-		secrets = append(secrets, secret{key + ".api_key", e.APIKeyFile, &e.APIKey})
-	}
-	for _, s := range secrets {
+// readSecrets reads the secrets that stand in files of their own, and returns what is wrong with them.
+func readSecrets(cfg *Config) (problems []string) {
+	for _, s := range cfg.secretFields() {
 		if s.file == "" {
 			continue
 		}
 		if *s.value != "" {
-			return fmt.Errorf("%s and %s_file are both set; keep one", s.key, s.key)
+			problems = append(problems, fmt.Sprintf("%s: it and %s_file are both set; keep one", s.key, s.key))
+			continue
 		}
 		text, err := os.ReadFile(s.file)
 		if err != nil {
-			return fmt.Errorf("%s_file: %w", s.key, err)
+			problems = append(problems, fmt.Sprintf("%s_file: %v", s.key, err))
+			continue
 		}
 		if *s.value = strings.TrimSpace(string(text)); *s.value == "" {
-			return fmt.Errorf("%s_file: %s is empty", s.key, s.file)
+			problems = append(problems, fmt.Sprintf("%s_file: %s is empty", s.key, s.file))
 		}
 	}
-	return nil
+	return problems
+}
+
+// withEnvFile adds what env_file sets to the environment, where that does not set it already. The file has a NAME=value a
+// line, as Docker and systemd read it; a path that is not absolute begins at the config's folder.
+func withEnvFile(cfg *Config, getenv func(string) string) (func(string) string, error) {
+	if cfg.EnvFile == "" {
+		return getenv, nil
+	}
+	if !filepath.IsAbs(cfg.EnvFile) {
+		cfg.EnvFile = filepath.Join(filepath.Dir(cfg.File), cfg.EnvFile)
+	}
+	text, err := os.ReadFile(cfg.EnvFile)
+	if err != nil {
+		return getenv, err
+	}
+	set := map[string]string{}
+	for i, line := range strings.Split(string(text), "\n") {
+		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		name, value, ok := strings.Cut(line, "=")
+		if !ok || !variable.MatchString("${"+name+"}") {
+			return getenv, fmt.Errorf("%s:%d is not NAME=value", cfg.EnvFile, i+1) // without the line, which may be a secret
+		}
+		set[name] = value
+	}
+	return func(name string) string { return cmp.Or(getenv(name), set[name]) }, nil
 }
 
 // fromEnvironment fills what the config leaves open from well-known variables.

@@ -29,7 +29,7 @@ func (k *kit) web() ([]tools.Tool, error) {
 		})
 	}
 	o := web.Options{
-		Allow: w.Allow, Deny: w.Deny, Secret: newRedactor(k.cfg.secrets()...).holds, Reader: k.reader, Engine: w.engine(),
+		Allow: w.Allow, Deny: w.Deny, Secret: k.redact.holds, Reader: k.reader, Engine: w.engine(),
 	}
 	for _, text := range w.Private {
 		network, err := parseNetwork(text)

@@ -13,14 +13,14 @@ import (
 func TestWeb(t *testing.T) {
 	cfg := defaultConfig()
 	cfg.Model.APIKey = "the-key-of-the-model"
-	k := &kit{cfg: &cfg, log: slog.New(slog.DiscardHandler)}
+	k := &kit{redact: newRedactor(cfg.secrets()...), cfg: &cfg, log: slog.New(slog.DiscardHandler)}
 	set, err := k.web()
 	if err != nil || len(set) != 1 || len(k.missing) != 1 || k.missing[0].Name != "web_search" {
 		t.Fatalf("without an engine: %v, missing %v, error %v", set, k.missing, err)
 	}
 	cfg.Web.Engine, cfg.Web.APIKey = "brave", "the-key-of-the-engine"
 	cfg.Web.Deny, cfg.Web.Private = []string{"evil.example"}, []string{"10.1.2.0/24"}
-	k = &kit{cfg: &cfg, log: slog.New(slog.DiscardHandler)}
+	k = &kit{redact: newRedactor(cfg.secrets()...), cfg: &cfg, log: slog.New(slog.DiscardHandler)}
 	if set, err = k.web(); err != nil || len(set) != 2 || len(k.missing) != 0 {
 		t.Fatalf("with an engine: %v, missing %v, error %v", set, k.missing, err)
 	}

@@ -54,7 +54,7 @@ func explain(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		return err
 	}
 	if _, err := os.Stat(cfg.database()); errors.Is(err, fs.ErrNotExist) {
-		return instance{cfg: cfg, store: memory.New()}.explain(ctx, in, stdout)
+		return instance{config: always(&cfg), store: memory.New()}.explain(ctx, in, stdout)
 	}
 	return operate(ctx, cfg, "explain", in, stdout)
 }
@@ -93,7 +93,7 @@ func (i instance) account(ctx context.Context, p platforms.Name) (string, error)
 			return parts[1], nil
 		}
 	}
-	if bot, _, ok := strings.Cut(i.cfg.Platforms.Telegram.Token, ":"); ok && p == platforms.Telegram {
+	if bot, _, ok := strings.Cut(i.config().Platforms.Telegram.Token, ":"); ok && p == platforms.Telegram {
 		return bot, nil
 	}
 	return "ACCOUNT", nil
@@ -109,7 +109,7 @@ func (i instance) explain(ctx context.Context, in explainRequest, out io.Writer)
 		in.Account = account
 	}
 	m := in.message(in.Account)
-	e, err := gateway.Explain(ctx, i.cfg.access(), i.store, m)
+	e, err := gateway.Explain(ctx, i.config().access(), i.store, m)
 	if err != nil {
 		return err
 	}
@@ -125,8 +125,8 @@ func (i instance) explain(ctx context.Context, in explainRequest, out io.Writer)
 		line("command", "%s: the gateway answers it, no model is asked", e.Command)
 	}
 	for _, place := range m.Address.Places() {
-		if slices.Contains(i.cfg.Shadow.Places, place) {
-			line("shadow", "%s: nothing is sent, it is written to %s", place, i.cfg.shadowFile())
+		if slices.Contains(i.config().Shadow.Places, place) {
+			line("shadow", "%s: nothing is sent, it is written to %s", place, i.config().shadowFile())
 		}
 	}
 	return i.explainTurn(line)
@@ -134,7 +134,7 @@ func (i instance) explain(ctx context.Context, in explainRequest, out io.Writer)
 
 // explainTurn says what a turn would work with.
 func (i instance) explainTurn(line func(name, format string, a ...any)) error {
-	c := &i.cfg
+	c := i.config()
 	profile, err := c.profile(c.Model.Name)
 	if err != nil {
 		return err
@@ -148,7 +148,7 @@ func (i instance) explainTurn(line func(name, format string, a ...any)) error {
 	line("busy", "%s", c.Gateway.Busy)
 	line("approval", "%s", c.Tools.Approval)
 	notes := agenttools.NewNotes(c.notes(), c.Memory.Limit, c.Memory.UserLimit)
-	registry, missing, err := wireTools(c, i.store, notes, nil, slog.New(slog.DiscardHandler))
+	registry, missing, err := wireTools(c, i.store, notes, nil, newRedactor(), slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}

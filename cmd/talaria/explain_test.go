@@ -75,7 +75,7 @@ func TestExplainMoved(t *testing.T) {
 	cfg.Tools.Toolsets = nil
 	var out bytes.Buffer
 	in := explainRequest{Platform: "telegram", Account: "42", User: "7", Chat: "-300", Mentioned: true}
-	if err := (instance{cfg: cfg, store: store}).explain(t.Context(), in, &out); err != nil {
+	if err := (instance{config: always(&cfg), store: store}).explain(t.Context(), in, &out); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(out.String(), "telegram/42/group/-100/user/7") {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,9 +17,11 @@ import (
 
 	"github.com/talaria-agent/talaria/cmd/talaria/labpage"
 	"github.com/talaria-agent/talaria/loop/demo"
+	"github.com/talaria-agent/talaria/platforms/discord"
 	simdiscord "github.com/talaria-agent/talaria/platforms/sim/discord"
 	simslack "github.com/talaria-agent/talaria/platforms/sim/slack"
 	simtelegram "github.com/talaria-agent/talaria/platforms/sim/telegram"
+	"github.com/talaria-agent/talaria/platforms/slack"
 	"github.com/talaria-agent/talaria/tools/terminal"
 )
 
@@ -45,7 +48,8 @@ func lab(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	defer os.RemoveAll(folder)
 	l := &laboratory{stdout: stdout, cfg: labConfig(folder, *modelURL, *model, *verbose)}
-	l.log = newLogger(stderr, l.cfg.Log, newRedactor(l.cfg.secrets()...))
+	l.redact = newRedactor(l.cfg.secrets()...)
+	l.log, _ = newLogger(stderr, l.cfg.Log, l.redact)
 	if _, err := findSandbox(&l.cfg); err != nil && *model == "" { // the demonstration model runs only what somebody typed
 		l.log.Warn("commands run without a sandbox", "reason", oneLine(err))
 		l.cfg.Tools.Sandbox = terminal.Off
@@ -80,6 +84,7 @@ func labConfig(folder, modelURL, model string, verbose bool) Config {
 // laboratory holds what the lab starts.
 type laboratory struct {
 	cfg    Config
+	redact redactor
 	log    *slog.Logger
 	stdout io.Writer
 	group  *errgroup.Group
@@ -92,13 +97,21 @@ func (l *laboratory) run(ctx context.Context, listen, password string) error {
 	l.group, l.ctx = errgroup.WithContext(ctx)
 
 	p := l.cfg.Platforms
+	workspace := simslack.New(simslack.Config{BotToken: p.Slack.BotToken, AppToken: p.Slack.AppToken})
 	stages := labStages{
 		telegram: simtelegram.New(simtelegram.Options{Token: p.Telegram.Token, BotID: 7000000001}),
-		slack:    simslack.New(simslack.Config{BotToken: p.Slack.BotToken, AppToken: p.Slack.AppToken}),
-		discord:  simdiscord.New(simdiscord.Options{Token: p.Discord.Token}),
+		slack:    workspace,
+		discord:  simdiscord.New(simdiscord.Options{Token: p.Discord.Token, Permissions: discord.PermissionBits()}),
 	}
 	defer stages.close()
 	stages.people()
+	app, err := json.Marshal(slack.NewManifest("Talaria"))
+	if err != nil {
+		return err
+	}
+	if err := workspace.Install(app); err != nil {
+		return err
+	}
 	if err := l.connect(stages); err != nil {
 		return err
 	}
@@ -110,14 +123,16 @@ func (l *laboratory) run(ctx context.Context, listen, password string) error {
 	if err != nil {
 		return errors.Join(err, store.Close())
 	}
-	g, err := wireGateway(l.cfg, store, adapters, labFiles, nil, l.log)
+	g, err := wireGateway(l.cfg, store, adapters, labFiles, nil, l.redact, l.log)
 	if err != nil {
 		return errors.Join(err, store.Close())
 	}
 	if err := l.page(stages, listen, password); err != nil {
 		return errors.Join(err, store.Close())
 	}
-	l.group.Go(func() error { return serveControl(l.ctx, instance{cfg: l.cfg, store: store, gateway: g}, l.log) })
+	l.group.Go(func() error {
+		return serveControl(l.ctx, instance{config: always(&l.cfg), store: store, gateway: g.Gateway}, l.redact, l.log)
+	})
 	said := context.AfterFunc(l.ctx, func() { fmt.Fprintln(l.stdout, "Stopping ...") })
 	defer said()
 	err = g.Run(l.ctx)
@@ -137,14 +152,14 @@ func (l *laboratory) connect(s labStages) error {
 		{&p.Slack.APIURL, "/api/", s.slack.Handler()},
 		{&p.Discord.APIURL, "", s.discord.Handler()},
 	} {
-		address, err := l.serve("127.0.0.1:0", always(server.handler))
+		address, err := l.serve("127.0.0.1:0", anywhere(server.handler))
 		if err != nil {
 			return err
 		}
 		*server.url = "http://" + address + server.path
 	}
 	if l.cfg.Model.Name == "" {
-		address, err := l.serve("127.0.0.1:0", always(demo.New(demo.Options{Window: l.cfg.Model.Window})))
+		address, err := l.serve("127.0.0.1:0", anywhere(demo.New(demo.Options{Window: l.cfg.Model.Window})))
 		if err != nil {
 			return err
 		}
@@ -153,8 +168,8 @@ func (l *laboratory) connect(s labStages) error {
 	return nil
 }
 
-// always is a handler that does not need to know its address.
-func always(h http.Handler) func(string) http.Handler {
+// anywhere is a handler that does not need to know its address.
+func anywhere(h http.Handler) func(string) http.Handler {
 	return func(string) http.Handler { return h }
 }
 

@@ -66,7 +66,8 @@ func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	return choose(ctx, "talaria", "Talaria puts an AI agent into Slack, Telegram and Discord.", []command{
 		{"lab", "try everything here, with simulated platforms and a demonstration model", lab},
 		{"run", "connect to the real platforms (config.toml, or environment variables)", run},
-		{"check", "check the config and the tokens, and say what is wrong", check},
+		{"check", "check the config, the tokens, the model and the rest, and say what is wrong and what to do", check},
+		{"manifest", "print the Slack app manifest, or the link that lets the bot into a Discord server", manifestCommand},
 		{"explain", "say what would become of somebody's message, and why", explain},
 		{"health", "ask a running instance whether it is well", health},
 		{"sessions", "list, export, back up, delete and repair conversations", sessionsCommand},

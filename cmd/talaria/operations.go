@@ -18,7 +18,7 @@ import (
 
 // instance is what the operations of the command line work on. Package control says how to add one.
 type instance struct {
-	cfg     Config
+	config  func() *Config   // as it is now; it must not be changed
 	store   sessions.Store   // read-only for an operation that only reads, if no instance is running
 	gateway *gateway.Gateway // nil if no instance is running; Running operations have it always
 }
@@ -37,8 +37,8 @@ func (i instance) operations() control.Operations {
 }
 
 // serveControl lets the command line reach this instance. One that cannot be reached still does its work.
-func serveControl(ctx context.Context, i instance, log *slog.Logger) error {
-	s := control.Server{Folder: i.cfg.state(), Operations: i.operations(), Redact: newRedactor(i.cfg.secrets()...).text}
+func serveControl(ctx context.Context, i instance, redact redactor, log *slog.Logger) error {
+	s := control.Server{Folder: i.config().state(), Operations: i.operations(), Redact: redact.text}
 	if err := s.Serve(ctx); err != nil {
 		log.Warn("talaria's other commands cannot reach this instance", "err", err)
 	}
@@ -73,7 +73,7 @@ func operate(ctx context.Context, cfg Config, operation string, request any, out
 	}
 	body, err := json.Marshal(request)
 	if err == nil {
-		err = instance{cfg: cfg, store: store}.operations()[operation].Do(ctx, body, out)
+		err = instance{config: always(&cfg), store: store}.operations()[operation].Do(ctx, body, out)
 	}
 	if err != nil {
 		err = errors.New(newRedactor(cfg.secrets()...).text(err.Error()))

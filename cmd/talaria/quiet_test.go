@@ -17,7 +17,7 @@ import (
 func TestFullDiskIsNotRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b strings.Builder
-		log := newLogger(&b, LogConfig{Level: "info", Format: "text"}, newRedactor())
+		log, _ := newLogger(&b, LogConfig{Level: "info", Format: "text"}, newRedactor())
 		of := log.With("platform", "telegram").WithGroup("more")
 		full := fmt.Errorf("accept m1: %w", sessions.ErrFull)
 		for range 3 * 60 { // three minutes

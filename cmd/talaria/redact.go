@@ -5,7 +5,9 @@ import (
 	"io"
 	"log/slog"
 	"regexp"
+	"slices"
 	"strings"
+	"sync/atomic"
 )
 
 // secretShapes are the shapes of secrets that may turn up in the texts of libraries, whoever wrote them.
@@ -14,36 +16,45 @@ var secretShapes = regexp.MustCompile(`\d{6,}:[A-Za-z0-9_-]{30,}` + // Telegram 
 	`|[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}` + // Discord bot token
 	`|sk-[A-Za-z0-9_-]{16,}`) // model providers
 
-// redactor takes secrets out of texts: those that it was told, and whatever looks like one.
-type redactor struct{ known *strings.Replacer }
+// redactor takes secrets out of texts: those that it was told, and whatever looks like one. Copies share what they know.
+// Safe for use from any goroutine.
+type redactor struct{ known *atomic.Pointer[knownSecrets] }
+
+type knownSecrets struct {
+	all      []string
+	replacer *strings.Replacer
+}
 
 func newRedactor(secrets ...string) redactor {
-	var pairs []string
+	r := redactor{new(atomic.Pointer[knownSecrets])}
+	r.known.Store(&knownSecrets{replacer: strings.NewReplacer()})
+	r.learn(secrets...)
+	return r
+}
+
+// learn adds secrets, beside those that it knows. One call at a time.
+func (r redactor) learn(secrets ...string) {
+	k := &knownSecrets{all: slices.Clone(r.known.Load().all)}
 	for _, s := range secrets {
-		if len(s) >= 6 {
-			pairs = append(pairs, s, "[redacted]")
+		if len(s) >= 6 && !slices.Contains(k.all, s) {
+			k.all = append(k.all, s)
 		}
 	}
-	return redactor{strings.NewReplacer(pairs...)}
+	slices.SortFunc(k.all, func(a, b string) int { return len(b) - len(a) }) // one may begin with another
+	var pairs []string
+	for _, s := range k.all {
+		pairs = append(pairs, s, "[redacted]")
+	}
+	k.replacer = strings.NewReplacer(pairs...)
+	r.known.Store(k)
 }
 
 func (r redactor) text(s string) string {
-	return secretShapes.ReplaceAllString(r.known.Replace(s), "[redacted]")
+	return secretShapes.ReplaceAllString(r.known.Load().replacer.Replace(s), "[redacted]")
 }
 
 // holds tells whether a text holds a secret that it was told. What only looks like one does not count.
-func (r redactor) holds(s string) bool { return r.known.Replace(s) != s }
-
-// secrets returns all secrets of a config.
-func (c *Config) secrets() []string {
-	p := &c.Platforms
-	all := []string{c.Model.APIKey, c.Web.APIKey, c.Ops.PrometheusToken, p.Telegram.Token, p.Slack.BotToken, p.Slack.AppToken, p.Discord.Token}
-	all = append(all, c.Telemetry.secrets()...)
-	for _, e := range c.endpoints() {
-		all = append(all, e.APIKey)
-	}
-	return all
-}
+func (r redactor) holds(s string) bool { return r.known.Load().replacer.Replace(s) != s }
 
 // password is the one in an address.
 var password = regexp.MustCompile(`://[^/\s@]*@`)
@@ -53,16 +64,21 @@ func withoutPassword(address string) string {
 	return password.ReplaceAllString(address, "://[redacted]@")
 }
 
-// newLogger makes the program's logger: everything that goes through it is redacted.
-func newLogger(w io.Writer, cfg LogConfig, r redactor) *slog.Logger {
-	var level slog.Level
-	_ = level.UnmarshalText([]byte(cfg.Level)) // validated; the zero level is info
+// newLogger makes the program's logger: everything that goes through it is redacted. Its level can be changed later.
+func newLogger(w io.Writer, cfg LogConfig, r redactor) (*slog.Logger, *slog.LevelVar) {
+	level := new(slog.LevelVar)
+	level.Set(cfg.level())
 	opts := &slog.HandlerOptions{Level: level, ReplaceAttr: r.attribute}
 	var h slog.Handler = slog.NewTextHandler(w, opts)
 	if cfg.Format == "json" {
 		h = slog.NewJSONHandler(w, opts)
 	}
-	return slog.New(quietHandler{redactingHandler{h, r}, &quiet{}})
+	return slog.New(quietHandler{redactingHandler{h, r}, &quiet{}}), level
+}
+
+func (c *LogConfig) level() (level slog.Level) {
+	_ = level.UnmarshalText([]byte(c.Level)) // validated; the zero level is info
+	return level
 }
 
 // attribute redacts an attribute's value, whatever its type, if its text holds a secret.

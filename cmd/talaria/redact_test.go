@@ -18,7 +18,7 @@ func TestLogRedacts(t *testing.T) {
 	}
 	for _, format := range []string{"text", "json"} {
 		var b bytes.Buffer
-		log := newLogger(&b, LogConfig{Level: "debug", Format: format}, newRedactor("my-own-secret-value", ""))
+		log, _ := newLogger(&b, LogConfig{Level: "debug", Format: format}, newRedactor("my-own-secret-value", ""))
 		for _, s := range secrets {
 			log.Info("message with "+s, "value", s, "error", errors.New(`Post "https://api.telegram.org/bot`+s+`/getUpdates"`))
 			log.With("kept", s).WithGroup("g").Info("x", slog.Group("inner", "value", s))

@@ -26,7 +26,8 @@ func run(ctx context.Context, args []string, _, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	log := newLogger(stderr, cfg.Log, newRedactor(cfg.secrets()...))
+	redact := newRedactor(cfg.secrets()...)
+	log, level := newLogger(stderr, cfg.Log, redact)
 	for _, w := range warnings {
 		log.Warn(w)
 	}
@@ -61,7 +62,7 @@ func run(ctx context.Context, args []string, _, stderr io.Writer) error {
 		}()
 	}
 	figures := metrics.New(version())
-	g, err := wireGateway(cfg, store, adapters, nil, figures, log, observe...)
+	g, err := wireGateway(cfg, store, adapters, nil, figures, redact, log, observe...)
 	if err != nil {
 		return errors.Join(err, store.Close())
 	}
@@ -72,7 +73,11 @@ func run(ctx context.Context, args []string, _, stderr io.Writer) error {
 		defer stop()
 		return g.Run(ctx)
 	})
-	group.Go(func() error { return serveControl(ctx, instance{cfg: cfg, store: store, gateway: g}, log) })
+	fresh := newReloader(cfg, g, level, log)
+	group.Go(func() error { return fresh.run(ctx) })
+	group.Go(func() error {
+		return serveControl(ctx, instance{config: fresh.config, store: store, gateway: g.Gateway}, redact, log)
+	})
 	if cfg.HTTP.Listen != "" {
 		group.Go(func() error {
 			return serveHTTP(ctx, cfg.HTTP.Listen, operatorHandler(adapters, store.Trouble, figures))

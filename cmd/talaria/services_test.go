@@ -53,12 +53,19 @@ type seat struct {
 // stands before a platform's server.
 func serveAll(t *testing.T, seats int, answer func(demo.Request) demo.Response, before func(platforms.Name, http.Handler) http.Handler) *services {
 	t.Helper()
+	return serveThese(t, seats, answer, before, simtelegram.Options{}, simslack.Config{}, simdiscord.Options{})
+}
+
+// serveThese is serveAll with bots that differ from perfect ones.
+func serveThese(t *testing.T, seats int, answer func(demo.Request) demo.Response, before func(platforms.Name, http.Handler) http.Handler, telegram simtelegram.Options, slack simslack.Config, discord simdiscord.Options) *services {
+	t.Helper()
+	telegram.Token, telegram.NoRateLimits = telegramToken, true
+	slack.BotToken, slack.AppToken, slack.Unlimited = slackToken, slackAppToken, true
+	discord.Token, discord.NoRateLimits = discordToken, true
 	s := &services{
-		telegram: simtelegram.New(simtelegram.Options{Token: telegramToken, NoRateLimits: true}),
-		slack:    simslack.New(simslack.Config{BotToken: slackToken, AppToken: slackAppToken, Unlimited: true}),
-		discord:  simdiscord.New(simdiscord.Options{Token: discordToken, NoRateLimits: true}),
-		model:    demo.NewScripted(demo.Options{APIKey: modelKey, Delay: -1}, answer),
-		url:      map[platforms.Name]string{}, seats: seats,
+		telegram: simtelegram.New(telegram), slack: simslack.New(slack), discord: simdiscord.New(discord),
+		model: demo.NewScripted(demo.Options{APIKey: modelKey, Delay: -1}, answer),
+		url:   map[platforms.Name]string{}, seats: seats,
 	}
 	serve := func(h http.Handler) string {
 		server := httptest.NewServer(h)
@@ -83,6 +90,26 @@ func serveAll(t *testing.T, seats int, answer func(demo.Request) demo.Response, 
 	}
 	s.modelURL = serve(s.model) + "/v1"
 	return s
+}
+
+// obeying lets a model do what the probes of "talaria check" tell it, and answer everything else itself.
+func obeying(answer func(demo.Request) demo.Response) func(demo.Request) demo.Response {
+	return func(req demo.Request) demo.Response {
+		if !req.Declares("note_down") {
+			return answer(req)
+		}
+		text, at := req.LastUser()
+		if at < len(req.Messages)-1 {
+			return demo.Say("done")
+		}
+		var calls []demo.Call
+		for i, told := range strings.Split(text, `"`) {
+			if i%2 == 1 {
+				calls = append(calls, demo.Call{Name: "note_down", Arguments: fmt.Sprintf(`{"text":%q}`, told)})
+			}
+		}
+		return demo.Response{Calls: calls}
+	}
 }
 
 func (s *services) stage(p platforms.Name) sim.Stage {

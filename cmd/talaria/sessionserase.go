@@ -77,10 +77,10 @@ func (i instance) eraser(ctx context.Context) (*gateway.Eraser, error) {
 	if i.gateway != nil {
 		return i.gateway.Eraser(ctx)
 	}
-	e := wireEraser(&i.cfg, agenttools.NewNotes(i.cfg.notes(), i.cfg.Memory.Limit, i.cfg.Memory.UserLimit))
+	e := wireEraser(i.config(), agenttools.NewNotes(i.config().notes(), i.config().Memory.Limit, i.config().Memory.UserLimit))
 	e.Store = i.store
-	if i.cfg.Tools.Workspace == "" {
-		e.WorkRoot = i.cfg.work()
+	if i.config().Tools.Workspace == "" {
+		e.WorkRoot = i.config().work()
 	}
 	return &e, e.Resume(ctx)
 }

@@ -69,7 +69,7 @@ func (i instance) exportSession(ctx context.Context, in exportRequest, out io.Wr
 	if err != nil {
 		return err
 	}
-	folder := i.cfg.recordings()
+	folder := i.config().recordings()
 	_, err = recording.Export(out, i.store.History(ctx, in.Key, 0), turns,
 		func(turn string) (io.ReadCloser, error) { return folder.Open(in.Key, turn) }, i.withoutSecrets())
 	return err
@@ -77,7 +77,7 @@ func (i instance) exportSession(ctx context.Context, in exportRequest, out io.Wr
 
 // withoutSecrets takes out what the config knows to be a secret, and what looks like one.
 func (i instance) withoutSecrets() func(string) string {
-	known := newRedactor(i.cfg.secrets()...).text
+	known := newRedactor(i.config().secrets()...).text
 	return func(text string) string { return loop.WithoutSecrets(known(text)) }
 }
 

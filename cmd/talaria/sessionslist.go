@@ -73,7 +73,7 @@ func noConversation(key sessions.Key) error {
 // summary reads the whole log of a conversation.
 func (i instance) summary(ctx context.Context, key sessions.Key) (conversationSummary, error) {
 	c := conversationSummary{Key: key, Sessions: []sessionSummary{{}}}
-	redact := newRedactor(i.cfg.secrets()...).text
+	redact := newRedactor(i.config().secrets()...).text
 	for r, err := range i.store.History(ctx, key, 0) {
 		if err != nil {
 			return c, err

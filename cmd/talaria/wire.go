@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/talaria-agent/talaria/gateway"
@@ -18,6 +20,7 @@ import (
 	"github.com/talaria-agent/talaria/platforms/slack"
 	"github.com/talaria-agent/talaria/platforms/telegram"
 	"github.com/talaria-agent/talaria/sessions"
+	"github.com/talaria-agent/talaria/tools"
 	"github.com/talaria-agent/talaria/tools/terminal"
 )
 
@@ -59,54 +62,68 @@ To try everything without an account: talaria lab`)
 	return all, nil
 }
 
+// wired is the gateway with what its settings are made of, so that they can be made anew.
+type wired struct {
+	*gateway.Gateway
+	hooks  []tools.Hook
+	called func(loop.Called) // nil = nobody counts
+	reader *exchangeable
+	redact redactor
+	work   string
+	log    *slog.Logger
+}
+
+// exchangeable describes through whatever it was given last.
+type exchangeable struct {
+	now atomic.Pointer[tools.Describer]
+}
+
+// Describe implements tools.Describer.
+func (e *exchangeable) Describe(ctx context.Context, question string, parts ...tools.Part) (string, error) {
+	return (*e.now.Load()).Describe(ctx, question, parts...)
+}
+
 // wireGateway joins everything, and first hides this process's environment, which may hold tokens, from the programs that
 // tools run. newWork, if not nil, fills the work folder of a new conversation; figures, if not nil, counts what happens; observe
 // are told what happens, too.
-func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter, newWork func(string) error, figures *metrics.Metrics, log *slog.Logger, observe ...func(gateway.Event)) (*gateway.Gateway, error) {
+func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter, newWork func(string) error, figures *metrics.Metrics, redact redactor, log *slog.Logger, observe ...func(gateway.Event)) (*wired, error) {
 	if err := terminal.Conceal(); err != nil {
 		return nil, fmt.Errorf("hide the environment from other processes: %w", err)
 	}
-	var called func(loop.Called)
+	w := &wired{hooks: wireHooks(cfg.Hooks), reader: &exchangeable{}, redact: redact, log: log}
 	if figures != nil {
-		called = figures.Called
-	}
-	models, err := wireModels(&cfg, called)
-	if err != nil {
-		return nil, err
+		w.called = figures.Called
 	}
 	notes := agenttools.NewNotes(cfg.notes(), cfg.Memory.Limit, cfg.Memory.UserLimit)
-	k := &kit{cfg: &cfg, past: store, notes: notes, reader: models.web, log: log, keeper: cfg.keepProcesses(log)}
+	k := &kit{cfg: &cfg, past: store, notes: notes, reader: w.reader, redact: redact, log: log, keeper: cfg.keepProcesses(log)}
 	registry, err := k.registry()
 	if err != nil {
 		return nil, err
 	}
-	work, err := filepath.Abs(cfg.work())
+	if w.work, err = filepath.Abs(cfg.work()); err != nil {
+		return nil, err
+	}
+	copies, err := wireCheckpoints(&cfg, log)
 	if err != nil {
 		return nil, err
 	}
-	workspace := cfg.Tools.Workspace
-	if workspace != "" {
-		if workspace, err = filepath.Abs(workspace); err != nil {
-			return nil, err
-		}
+	if copies != nil { // behind the operator's hooks, which may refuse the call
+		w.hooks = append(w.hooks, copies)
 	}
-	limits, err := cfg.limits()
+	settings, live, err := w.settings(&cfg)
 	if err != nil {
 		return nil, err
 	}
-	compressor := loop.NewCompressor(models.compression, cfg.Model.Window, cfg.Model.MaxOutput)
-	compressor.PreflightAt, compressor.SummarizeAt = cfg.Context.PreflightAt, cfg.Context.SummarizeAt
-	compressor.MaxMessages, compressor.Redact, compressor.Log = cfg.Context.MaxMessages, newRedactor(cfg.secrets()...).text, log
-	runner := &loop.Runner{Model: models.main, Limits: limits, Policy: wirePolicy(cfg.Tools), Hooks: wireHooks(cfg.Hooks), Compressor: compressor, Log: log}
 	parts := gateway.Parts{
-		Store: store, Adapters: adapters, Tools: registry, Missing: k.missing, Compressor: runner, Log: log, Eraser: wireEraser(&cfg, notes), Runner: runner,
+		Store: store, Adapters: adapters, Tools: registry, Missing: k.missing, Log: log, Eraser: wireEraser(&cfg, notes),
+		Runner: live.Runner, Compressor: live.Compressor, Judge: live.Judge,
 	}
 	if k.processes != nil {
 		parts.Background = k.processes
 		parts.Eraser.Kept = append(parts.Eraser.Kept, func(key sessions.Key) error { k.processes.Forget(string(key)); return nil })
 	}
-	if cfg.Tools.Approval == "smart" {
-		parts.Judge = models.approval
+	if copies != nil {
+		parts.Checkpoints = copies
 	}
 	if slices.Contains(cfg.Tools.Toolsets, "memory") {
 		parts.Notes = notes
@@ -124,24 +141,59 @@ func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter,
 			}
 		}
 	}
-	if store, err := wireCheckpoints(&cfg, log); err != nil {
-		return nil, err
-	} else if store != nil { // behind the operator's hooks, which may refuse the call
-		parts.Checkpoints, parts.Runner.Hooks = store, append(parts.Runner.Hooks, store)
+	settings.NewWork = newWork
+	if cfg.Tools.Workspace != "" {
+		if settings.Workspace, err = filepath.Abs(cfg.Tools.Workspace); err != nil {
+			return nil, err
+		}
 	}
-	g, err := gateway.New(gateway.Config{
+	if w.Gateway, err = gateway.New(settings, parts); err != nil {
+		return nil, err
+	}
+	if figures != nil {
+		known := func(tool string) bool { _, ok := registry.Lookup(tool); return ok }
+		figures.Watch(w.Gateway, adapters, func() (int64, error) { return fileSize(cfg.database()) }, known)
+	}
+	return w, nil
+}
+
+// settings makes what can change while the gateway works.
+func (w *wired) settings(cfg *Config) (gateway.Config, gateway.Live, error) {
+	models, err := wireModels(cfg, w.called)
+	if err != nil {
+		return gateway.Config{}, gateway.Live{}, err
+	}
+	limits, err := cfg.limits()
+	if err != nil {
+		return gateway.Config{}, gateway.Live{}, err
+	}
+	compressor := loop.NewCompressor(models.compression, cfg.Model.Window, cfg.Model.MaxOutput)
+	compressor.PreflightAt, compressor.SummarizeAt = cfg.Context.PreflightAt, cfg.Context.SummarizeAt
+	compressor.MaxMessages, compressor.Redact, compressor.Log = cfg.Context.MaxMessages, w.redact.text, w.log
+	runner := &loop.Runner{Model: models.main, Limits: limits, Policy: wirePolicy(cfg.Tools), Hooks: w.hooks, Compressor: compressor, Log: w.log}
+	live := gateway.Live{Runner: runner, Compressor: runner}
+	if cfg.Tools.Approval == "smart" {
+		live.Judge = models.approval
+	}
+	w.reader.now.Store(&models.web)
+	return gateway.Config{
 		Retention: gateway.Retention{Age: cfg.Retention.Age, Size: int64(cfg.Retention.MaxMB) << 20},
 		Access:    cfg.access(), Homes: cfg.homes(), Workers: cfg.Gateway.Workers, Busy: cfg.Gateway.Busy, Debounce: cfg.Gateway.Debounce, CatchUp: cfg.Gateway.CatchUp,
 		BusyAt: cfg.busyAt(), MaxQueued: cfg.Gateway.MaxQueued, MaxQueuedPerUser: cfg.Gateway.MaxQueuedPerUser, MaxAge: cfg.Gateway.MaxAge,
 		Window: cfg.Model.Window, MaxOutput: cfg.Model.MaxOutput, CompressAt: cfg.Gateway.CompressAt,
-		Progress: cfg.Progress.Mode, EditEvery: cfg.Progress.EditInterval, WorkRoot: work, Workspace: workspace, NewWork: newWork,
-		Delivery: cfg.deliveries(), Grace: cfg.Gateway.ShutdownGrace - traceFlush(&cfg), CrashPause: cfg.Gateway.CrashPause,
-	}, parts)
-	if err == nil && figures != nil {
-		known := func(tool string) bool { _, ok := registry.Lookup(tool); return ok }
-		figures.Watch(g, adapters, func() (int64, error) { return fileSize(cfg.database()) }, known)
+		Progress: cfg.Progress.Mode, EditEvery: cfg.Progress.EditInterval, WorkRoot: w.work, Delivery: cfg.deliveries(),
+		Grace: cfg.Gateway.ShutdownGrace - traceFlush(cfg), CrashPause: cfg.Gateway.CrashPause,
+	}, live, nil
+}
+
+// change makes the settings of a config those of the running gateway. What only a start can change must be as it was.
+func (w *wired) change(cfg *Config) error {
+	w.redact.learn(cfg.secrets()...)
+	settings, live, err := w.settings(cfg)
+	if err == nil {
+		w.Change(settings, live)
 	}
-	return g, err
+	return err
 }
 
 // limits returns what bounds a turn.

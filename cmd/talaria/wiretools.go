@@ -64,6 +64,7 @@ type kit struct {
 	past   agenttools.Past
 	notes  *agenttools.Notes
 	reader tools.Describer // reads long pages
+	redact redactor
 	// keeper makes what looks after commands in the background; nil = nothing is ever called, as long as nothing runs.
 	keeper    func(terminal.Sandbox) (*terminal.Processes, error)
 	processes *terminal.Processes // nil = there is no terminal
@@ -78,8 +79,8 @@ func (k *kit) lacks(set, reason string) {
 }
 
 // wireTools makes the tools of the configured toolsets. Those that do not work here are left out and named.
-func wireTools(cfg *Config, past agenttools.Past, notes *agenttools.Notes, reader tools.Describer, log *slog.Logger) (*tools.Registry, []tools.Missing, error) {
-	k := &kit{cfg: cfg, past: past, notes: notes, reader: reader, log: log}
+func wireTools(cfg *Config, past agenttools.Past, notes *agenttools.Notes, reader tools.Describer, redact redactor, log *slog.Logger) (*tools.Registry, []tools.Missing, error) {
+	k := &kit{cfg: cfg, past: past, notes: notes, reader: reader, redact: redact, log: log}
 	registry, err := k.registry()
 	return registry, k.missing, err
 }
@@ -172,13 +173,9 @@ func findSandbox(cfg *Config) (terminal.Sandbox, error) {
 
 // own returns the files and folders that are the gateway's and no command's.
 func (c *Config) own() ([]string, error) {
-	p := &c.Platforms
-	paths := []string{
-		c.DataDir, c.File, c.Shadow.File, c.Model.APIKeyFile, c.Web.APIKeyFile, c.Ops.PrometheusTokenFile,
-		p.Telegram.TokenFile, p.Slack.BotTokenFile, p.Slack.AppTokenFile, p.Discord.TokenFile,
-	}
-	for _, e := range c.endpoints() {
-		paths = append(paths, e.APIKeyFile)
+	paths := []string{c.DataDir, c.File, c.EnvFile, c.Shadow.File}
+	for _, s := range c.secretFields() {
+		paths = append(paths, s.file)
 	}
 	var all []string
 	for _, path := range paths {

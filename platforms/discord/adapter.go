@@ -150,22 +150,40 @@ func (a *Adapter) Run(ctx context.Context, sink platforms.Sink) error {
 	return a.listen(ctx, lanes)
 }
 
-// Check asks who the bot is and whether it could connect.
-func (a *Adapter) Check(ctx context.Context) (string, error) {
+// Check asks who the bot is and whether it could connect, and looks for the intent and the permissions that it needs.
+func (a *Adapter) Check(ctx context.Context, _ time.Duration) (platforms.Checked, error) {
+	defer a.api.http.CloseIdleConnections()
 	me, err := a.identify(ctx)
 	if err != nil {
-		return "", err
+		return platforms.Checked{}, err
 	}
 	start, err := a.sessionStart(ctx)
 	if err != nil {
-		return "", err
+		return platforms.Checked{}, err
 	}
-	content := "the Message Content intent is enabled"
+	guilds, err := a.guilds(ctx)
+	if err != nil {
+		return platforms.Checked{}, err
+	}
+	c := platforms.Checked{
+		Who: fmt.Sprintf("%s (user %s, application %s); %d of %d connections left today",
+			me.name, me.user, me.application, start.Limit.Remaining, start.Limit.Total),
+		Link: Invite(me.application),
+	}
 	if !me.content {
-		content = "the Message Content intent is NOT enabled (developer portal, Bot, Privileged Gateway Intents)"
+		c.Problems = append(c.Problems, platforms.Problem{
+			What: "the Message Content intent is not enabled, so Discord refuses the connection (close code 4014)",
+			Cure: "switch it on in the developer portal (Bot, Privileged Gateway Intents)",
+		})
 	}
-	return fmt.Sprintf("%s (user %s, application %s); %s; %d of %d connections left today",
-		me.name, me.user, me.application, content, start.Limit.Remaining, start.Limit.Total), nil
+	if start.Limit.Total > 0 && start.Limit.Remaining < sessionReserve {
+		c.Problems = append(c.Problems, platforms.Problem{
+			What: "the bot has connected too often today, so it waits, because Discord resets the token of one that goes on",
+			Cure: "look in the log why the connection ends again and again",
+		})
+	}
+	c.Problems = append(c.Problems, problems(guilds, me.application)...)
+	return c, nil
 }
 
 // checked is what a check finds out about the bot.

@@ -212,7 +212,7 @@ func TestNoSecrets(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		_, sendErr := a.Send(ctx, at(dm), platforms.Outgoing{Text: "x"})
-		_, checkErr := a.Check(ctx)
+		_, checkErr := a.Check(ctx, 0)
 		ackErr := a.respond(ctx, &wireInteraction{ID: "1", Type: 3, Token: interactionToken}, "")
 		a.acknowledge(ctx, &wireInteraction{ID: "1", Type: 3, Token: interactionToken}, nil)
 		gateway, err := baseURL("http://gateway.test")

@@ -53,6 +53,9 @@ func start(t *testing.T, opts simulator.Options) *rig {
 func prepare(t *testing.T, opts simulator.Options) *rig {
 	t.Helper()
 	opts.Token = token
+	if opts.Permissions == 0 {
+		opts.Permissions = PermissionBits() // so that every test shows that these are enough
+	}
 	r := &rig{t: t, sim: simulator.New(opts), net: memnet.Listen()}
 	server := &http.Server{Handler: r.sim.Handler()}
 	served := make(chan struct{})

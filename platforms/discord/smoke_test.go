@@ -55,9 +55,9 @@ func TestSockets(t *testing.T) {
 		if seen := s.Visible(dm); len(seen) != 2 || seen[1].Visible != "hello Ann" || seen[1].ReplyTo != m.ID {
 			t.Errorf("shows %+v", seen)
 		}
-		line, err := a.Check(ctx)
-		if err != nil || !strings.Contains(line, simulator.Application) || !strings.Contains(line, "is enabled") {
-			t.Errorf("check says %q, %v", line, err)
+		c, err := a.Check(ctx, 0)
+		if err != nil || !strings.Contains(c.Who, simulator.Application) || len(c.Problems) > 0 {
+			t.Errorf("check says %+v, %v", c, err)
 		}
 		cancel()
 		if err := <-done; err != nil {
@@ -75,7 +75,7 @@ func TestTLSIsVerified(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "certificate") {
+	if _, err := a.Check(t.Context(), 0); err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("the API: %v", err)
 	}
 	if _, err := a.dialTLS(t.Context(), "tcp", server.Listener.Addr().String()); err == nil || !strings.Contains(err.Error(), "certificate") {

@@ -33,7 +33,7 @@ func TestAgainstDescription(t *testing.T) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
-		_, err := r.adapter.Check(ctx)
+		_, err := r.adapter.Check(ctx, 0)
 		do("check", err)
 		do("register", r.adapter.RegisterCommands(ctx, commandsForTest))
 		r.receipt.Note = "Noted."

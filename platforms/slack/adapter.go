@@ -10,7 +10,7 @@
 // the person an error after three.
 //
 // The app needs Socket Mode, interactivity, the events app_mention, message.channels, message.groups, message.im and
-// message.mpim, the scopes that Check compares, and, for slash commands, one of its own with the scope commands.
+// message.mpim, the scopes that Check compares, and the slash command /talaria; NewManifest describes all of it.
 //
 // It never retries a post whose outcome it does not know, never lets a text ping anybody, never writes a token into an
 // error or a log, and never decides who may talk to the bot.

@@ -84,7 +84,7 @@ func TestRequestsMatchTheDescription(t *testing.T) {
 		b.adapter.note(ctx, delivery{decoded: decoded{update: &platforms.ButtonPressed{Origin: platforms.Origin{
 			Address: at, Sender: platforms.Person{ID: ada},
 		}}}}, "seen by one")
-		if _, err := b.adapter.Check(ctx); err != nil {
+		if _, err := b.adapter.Check(ctx, 0); err != nil {
 			t.Error(err)
 		}
 		if diff := cmp.Diff([]string(nil), b.sim.Violations()); diff != "" {

@@ -2,6 +2,7 @@ package slack
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -62,6 +63,9 @@ func newBench(t *testing.T, cfg simslack.Config) *bench {
 	b.sim.AddChat(sim.Chat{ID: dm, Kind: "dm", Members: []string{ada}})
 	b.sim.AddChat(sim.Chat{ID: room, Kind: "channel", Title: "room"})
 	b.sim.AddChat(sim.Chat{ID: crowd, Kind: "group", Title: "crowd"})
+	if cfg.Scopes == "" { // so that every test shows that the manifest is enough
+		b.install(NewManifest("Talaria"))
+	}
 	server := &http.Server{Handler: b.sim.Handler(), ErrorLog: nil}
 	served := make(chan struct{})
 	go func() {
@@ -77,6 +81,18 @@ func newBench(t *testing.T, cfg simslack.Config) *bench {
 	})
 	b.adapter = b.newAdapter()
 	return b
+}
+
+// install makes the app what a manifest says.
+func (b *bench) install(m Manifest) {
+	b.t.Helper()
+	text, err := json.Marshal(m)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if err := b.sim.Install(text); err != nil {
+		b.t.Fatal(err)
+	}
 }
 
 func (b *bench) newAdapter() *Adapter {
@@ -197,5 +213,3 @@ func wantClass(t *testing.T, err error, want platforms.Class) {
 		t.Fatalf("got error %v, want one of class %q", err, want)
 	}
 }
-
-func simConfig(scopes string) simslack.Config { return simslack.Config{Scopes: scopes} }

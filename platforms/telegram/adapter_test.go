@@ -55,7 +55,7 @@ func TestNoSecretInErrorsOrLogs(t *testing.T) {
 				spoil(w)
 				w.run(t)
 				_, err := w.adapter.Send(t.Context(), w.at("100", ""), platforms.Outgoing{Text: "x"})
-				_, failed := w.adapter.Check(t.Context())
+				_, failed := w.adapter.Check(t.Context(), 0)
 				time.Sleep(5 * time.Minute)
 				_, secret, _ := strings.Cut(w.sim.Token(), ":")
 				said := fmt.Sprintf("%v %+v %#v %v\n%s", err, err, err, failed, w.log)
@@ -231,9 +231,9 @@ func TestReactAndCommandsAndCheck(t *testing.T) {
 		if diff := cmp.Diff(want, w.sim.Commands()); diff != "" {
 			t.Error(diff)
 		}
-		who, err := w.adapter.Check(t.Context())
-		if err != nil || who != "@talaria_bot (Talaria, id 7000000001)" {
-			t.Errorf("Check says %q, %v", who, err)
+		who, err := w.adapter.Check(t.Context(), 0)
+		if err != nil || who.Who != "@talaria_bot (Talaria, id 7000000001)" {
+			t.Errorf("Check says %+v, %v", who, err)
 		}
 	})
 }

@@ -121,6 +121,15 @@ func classOfStatus(c call, status int) platforms.Class {
 	}
 }
 
+// codeOf returns the code of a refusal, 0 if it is none.
+func codeOf(err error) int {
+	var refused *tgbotapi.Error
+	if errors.As(err, &refused) {
+		return refused.Code
+	}
+	return 0
+}
+
 // says tells whether an error carries a phrase of the Bot API.
 func says(err error, phrase string) bool {
 	var refused *tgbotapi.Error

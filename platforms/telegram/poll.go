@@ -84,10 +84,9 @@ func (p *poller) poll(ctx context.Context) ([]json.RawMessage, error) {
 	err := p.api.do(ctx, call{
 		method: "getUpdates",
 		params: tgbotapi.Params{
-			"offset":  strconv.FormatInt(p.offset, 10),
-			"timeout": strconv.Itoa(int(pollTimeout.Seconds())),
-			// Always sent: the server remembers an earlier list.
-			"allowed_updates": `["message","edited_message","callback_query"]`,
+			"offset":          strconv.FormatInt(p.offset, 10),
+			"timeout":         strconv.Itoa(int(pollTimeout.Seconds())),
+			"allowed_updates": allowedUpdates,
 		},
 		permit:  platforms.Permit{Priority: platforms.PriorityLookup, Classes: []string{methodClass + "getUpdates"}},
 		timeout: pollTimeout + pollGrace,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -114,15 +113,7 @@ func (a *Adapter) RegisterCommands(ctx context.Context, commands []platforms.Com
 	return a.api.do(ctx, c, nil)
 }
 
-// Check asks Telegram who the bot is.
-func (a *Adapter) Check(ctx context.Context) (string, error) {
-	me, err := a.getMe(ctx)
-	if err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("@%s (%s, id %d)", me.UserName, me.FirstName, me.ID), nil
-}
-
+// getMe asks who the bot is.
 func (a *Adapter) getMe(ctx context.Context) (tgbotapi.User, error) {
 	var me tgbotapi.User
 	err := a.api.do(ctx, call{method: "getMe", permit: methodPermit("getMe", platforms.PriorityLookup)}, &me)

@@ -46,6 +46,7 @@ func (s *Server) routes() http.Handler {
 	on("GET /gateway", "GET /gateway", s.getGateway)
 	on("GET /gateway/bot", "GET /gateway/bot", s.getGatewayBot)
 	on("GET /users/@me", "GET /users/@me", s.getMe)
+	on("GET /users/@me/guilds", "GET /users/@me/guilds", s.getGuilds)
 	on("GET /applications/@me", "GET /applications/@me", s.getApplication)
 	on("GET /oauth2/applications/@me", "GET /oauth2/applications/@me", s.getApplication)
 	on("POST /users/@me/channels", "POST /users/@me/channels", s.openDM)
@@ -121,6 +122,9 @@ func (s *Server) run(c *call, raw []byte, h handle) (int, any, error) {
 		}
 		if c.place.shut && c.place.kind != typeDM {
 			return 0, nil, errMissingAccess
+		}
+		if p := s.forbids(c); p != nil {
+			return 0, nil, p
 		}
 	}
 	return h(c)

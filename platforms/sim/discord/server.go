@@ -31,6 +31,8 @@ type Options struct {
 	BotUser           string        // id of the bot's user; empty = BotUser
 	BotName           string        // empty = "Talaria"
 	NoMessageContent  bool          // the Message Content intent is not enabled in the developer portal
+	Permissions       uint64        // of the bot in the server; 0 = all
+	Outside           bool          // the bot is in no server
 	NoRateLimits      bool          // of calls and of IDENTIFYs: for benchmarks, and for clients that start over and over
 	HeartbeatInterval time.Duration // 0 = 41.25 s
 	IdentifiesLeft    int           // of session_start_limit; 0 = 1,000

@@ -52,13 +52,15 @@ func (s *Server) emitMessage(c *chat, m *message) {
 		}
 	}
 	for _, e := range events {
-		s.emit(e)
+		if s.hears(e, c.kind()) {
+			s.emit(e)
+		}
 	}
 }
 
 // emitChanged sends message_changed. The lock is held.
 func (s *Server) emitChanged(c *chat, m, before *message) {
-	if c.kicked {
+	if c.kicked || !s.hears(object{"type": "message"}, c.kind()) {
 		return
 	}
 	s.emit(object{
@@ -101,7 +103,7 @@ func (s *Server) emitRemoved(c *chat, m *message) {
 		event["subtype"], event["deleted_ts"] = "message_deleted", m.ts
 	}
 	c.remove(m.ts)
-	if !c.kicked {
+	if !c.kicked && s.hears(event, c.kind()) {
 		s.emit(event)
 	}
 }

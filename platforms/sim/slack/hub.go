@@ -210,6 +210,13 @@ func (h *hub) disconnect(reason string) {
 	h.links = nil
 }
 
+// enable switches Socket Mode on or off for later connections.
+func (h *hub) enable(on bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.disabled = !on
+}
+
 func (h *hub) drop() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -2,6 +2,7 @@ package slack
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -105,6 +106,9 @@ func (s *Server) Press(user, chatID, messageID, data string) (<-chan string, err
 	if c.kicked {
 		return nil, fmt.Errorf("the bot is not in %s", chatID)
 	}
+	if s.app.noPress {
+		return nil, errors.New("this app is not configured to handle interactive responses")
+	}
 	a, id := s.await(c, user, m.thread)
 	container := object{"type": "message", "message_ts": m.ts, "channel_id": c.ID, "is_ephemeral": false}
 	if m.thread != "" {
@@ -141,6 +145,9 @@ func (s *Server) Invoke(user, chatID, thread, name, argument string) (<-chan str
 	if err != nil {
 		return nil, err
 	}
+	if s.app.command == "" {
+		return nil, fmt.Errorf("%s is not a valid command", command)
+	}
 	a, id := s.await(c, user, "")
 	s.hub.deliver(&envelope{
 		kind: "slash_commands",
@@ -163,6 +170,8 @@ func channelName(c *chat) string {
 		return "directmessage"
 	case "mpim":
 		return "mpdm-" + c.Title
+	case "group":
+		return "privategroup"
 	default:
 		return c.Title
 	}

@@ -44,8 +44,8 @@ const (
 	command = "/talaria" // the one slash command of the app
 )
 
-const allScopes = "app_mentions:read,channels:history,channels:read,chat:write,commands,files:read,files:write," +
-	"groups:history,groups:read,im:history,im:read,im:write,mpim:history,mpim:read,reactions:write,users:read"
+const allScopes = "app_mentions:read,assistant:write,channels:history,channels:read,chat:write,commands,files:read,files:write," +
+	"groups:history,groups:read,im:history,im:read,im:write,mpim:history,mpim:read,mpim:write,reactions:write,users:read"
 
 // Server is one workspace with one app in it. It implements sim.Stage.
 type Server struct {
@@ -67,6 +67,7 @@ type Server struct {
 	newer      spec.Newer
 	violations []string
 	revoked    bool
+	app        app
 }
 
 var _ sim.Stage = (*Server)(nil)
@@ -97,6 +98,7 @@ func New(cfg Config) *Server {
 		changed: make(chan struct{}),
 		answers: map[string]*answer{},
 		rand:    rand.New(rand.NewPCG(cfg.Seed, 1)),
+		app:     app{scopes: strings.Split(cfg.Scopes, ","), command: command},
 	}
 	s.hub = newHub(&s.faults.Events, rand.New(rand.NewPCG(cfg.Seed, 2)))
 	s.mux.HandleFunc("/api/{method}", s.serveMethod)

@@ -18,7 +18,7 @@ func (s *Server) AddUser(u sim.User) {
 	s.users[u.ID] = u
 }
 
-// AddChat adds a conversation. Its kind is "dm", "group" (a group DM) or "channel". Slack's clients tell a DM by its id,
+// AddChat adds a conversation. Its kind is "dm", "group" (a group DM), "private" (a private channel) or "channel". Slack's clients tell a DM by its id,
 // so a DM's id must begin with D, and no other may.
 func (s *Server) AddChat(c sim.Chat) {
 	if (c.Kind == "dm") != strings.HasPrefix(c.ID, "D") {
@@ -49,6 +49,9 @@ func (s *Server) Say(say sim.Say) (string, error) {
 	text := s.typed(say.Text)
 	if say.Mention {
 		text = strings.TrimSpace("<@" + s.cfg.BotUser + "> " + text)
+	}
+	if s.app.readOnly && c.kind() == "im" {
+		return "", errors.New("sending messages to this app has been turned off")
 	}
 	now := time.Now()
 	m := &message{ts: c.stamp(now), thread: thread, user: say.User, text: text, file: say.File, at: now}

@@ -35,9 +35,12 @@ func (c *call) chat() string {
 type refusal struct {
 	code     string
 	messages []string
+	needed   string // with missing_scope
 }
 
-func refuse(code string, messages ...string) *refusal { return &refusal{code, messages} }
+func refuse(code string, messages ...string) *refusal {
+	return &refusal{code: code, messages: messages}
+}
 
 type method func(*Server, *call) (object, *refusal)
 
@@ -97,6 +100,9 @@ func (s *Server) perform(c *call) (object, *refusal) {
 	defer s.mu.Unlock()
 	if code := s.checkToken(c); code != "" {
 		return nil, refuse(code)
+	}
+	if scope := s.lacks(c); scope != "" {
+		return nil, &refusal{code: "missing_scope", needed: scope}
 	}
 	if s.spec != nil {
 		request := map[string]any{"token": c.token}
@@ -179,18 +185,24 @@ func (c *call) readJSON(body []byte) error {
 
 // reply writes Slack's envelope: status 200, ok, and an error code if it is not.
 func (s *Server) reply(w http.ResponseWriter, result object, no *refusal) {
+	s.mu.Lock()
+	scopes := s.cfg.Scopes
+	s.mu.Unlock()
 	if result == nil {
 		result = object{}
 	}
 	result["ok"] = no == nil
 	if no != nil {
 		result["error"] = no.code
+		if no.needed != "" {
+			result["needed"], result["provided"] = no.needed, scopes
+		}
 		if len(no.messages) > 0 {
 			result["errors"] = no.messages
 			result["response_metadata"] = object{"messages": no.messages}
 		}
 	}
-	w.Header().Set("X-OAuth-Scopes", s.cfg.Scopes)
+	w.Header().Set("X-OAuth-Scopes", scopes)
 	writeJSON(w, http.StatusOK, result)
 }
 

@@ -112,6 +112,8 @@ func (c *chat) kind() string {
 		return "im"
 	case "group":
 		return "mpim"
+	case "private": // a private channel
+		return "group"
 	default:
 		return "channel"
 	}

@@ -12,8 +12,25 @@ import (
 func (s *Server) getMe(*http.Request, params) (any, *refusal) {
 	return map[string]any{
 		"id": s.bot.id, "is_bot": true, "first_name": s.bot.name, "username": s.bot.username,
-		"can_join_groups": true, "can_read_all_group_messages": true, "supports_inline_queries": false,
+		"can_join_groups": !s.opts.NoGroups, "can_read_all_group_messages": !s.opts.Privacy, "supports_inline_queries": false,
 	}, nil
+}
+
+func (s *Server) getWebhookInfo(*http.Request, params) (any, *refusal) {
+	return map[string]any{"url": s.opts.Webhook, "has_custom_certificate": false, "pending_update_count": s.pendingCount()}, nil
+}
+
+// hears tells whether the bot is told of a message of a group: in privacy mode of commands, of what mentions it, and of
+// replies to it. The mutex is held.
+func (s *Server) hears(c *chat, m *message) bool {
+	if !s.opts.Privacy || c.kind == "dm" {
+		return true
+	}
+	if replied := c.find(m.replyTo); replied != nil && replied.from == s.bot {
+		return true
+	}
+	text := strings.ToLower(m.text)
+	return strings.HasPrefix(text, "/") || strings.Contains(text, "@"+strings.ToLower(s.bot.username))
 }
 
 // maxCommands and the form of commands are from core.telegram.org/bots/api#botcommand.

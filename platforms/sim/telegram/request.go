@@ -51,6 +51,7 @@ func methods() map[string]method {
 	return map[string]method{
 		"getme":                  (*Server).getMe,
 		"getupdates":             (*Server).getUpdates,
+		"getwebhookinfo":         (*Server).getWebhookInfo,
 		"sendmessage":            (*Server).sendMessage,
 		"editmessagetext":        (*Server).editMessageText,
 		"editmessagereplymarkup": (*Server).editMessageReplyMarkup,

@@ -7,8 +7,8 @@
 // which they came about. Memory is bounded: a chat keeps its last messages, the log its last events, the queue what
 // the real service keeps (24 hours, button presses 150 seconds).
 //
-// Not simulated: webhooks, files, inline mode, channels, privacy mode (the bot sees all group messages, as an
-// administrator does). A person's DM counts as started, so that the bot may write first.
+// Not simulated: the delivery to webhooks, files, inline mode, channels. Unless Options.Privacy is set the bot sees all
+// group messages, as an administrator does. A person's DM counts as started, so that the bot may write first.
 package telegram
 
 import (
@@ -33,6 +33,9 @@ type Options struct {
 	BotID        int64  // default 7000000001
 	Username     string // default "talaria_bot"
 	NoRateLimits bool   // never answer 429 by itself: for benchmarks
+	Privacy      bool   // privacy mode: of groups the bot hears what is meant for it alone
+	NoGroups     bool   // nobody can add the bot to groups
+	Webhook      string // address that updates go to, which nobody simulates; empty = none, and they can be polled
 }
 
 // Server is one bot's Bot API and the chats around it. It implements sim.Stage; make it with New.

@@ -89,7 +89,9 @@ func (s *Server) Say(say sim.Say) (string, error) {
 			first = m.id
 		}
 		s.record("say", m.show(c, s.bot))
-		s.push(map[string]any{"message": m.wire(c, true)})
+		if s.hears(c, m) {
+			s.push(map[string]any{"message": m.wire(c, true)})
+		}
 	}
 	return strconv.Itoa(first), nil
 }
@@ -107,7 +109,9 @@ func (s *Server) EditAs(userID, chatID, messageID, text string) error {
 	}
 	m.source, m.text, m.entities, m.edited = text, text, recognise(text, nil), time.Now()
 	s.record("edit", m.show(c, s.bot))
-	s.push(map[string]any{"edited_message": m.wire(c, true)})
+	if s.hears(c, m) {
+		s.push(map[string]any{"edited_message": m.wire(c, true)})
+	}
 	return nil
 }
 

@@ -142,6 +142,10 @@ func (q *queue) batch(limit int, now time.Time) []map[string]any {
 }
 
 func (s *Server) getUpdates(r *http.Request, p params) (any, *refusal) {
+	if s.opts.Webhook != "" {
+		return nil, &refusal{code: http.StatusConflict, description: "Conflict: can't use getUpdates method while webhook is active; " +
+			"use deleteWebhook to delete the webhook first"}
+	}
 	offset, _ := p.integer("offset")
 	limit, ok := p.integer("limit")
 	if !ok || limit <= 0 || limit > maxPollLimit {
