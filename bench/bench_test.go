@@ -1,7 +1,9 @@
 // Package bench measures what Talaria costs, as ratios of two things measured in one run: what it does, and what the
 // least program would have to do. It has no thresholds; its documented goals stand beside the figures.
 //
-//	go test -bench . -benchtime 1x ./bench
+//	go test -run XXX -bench . -benchtime 1x ./bench
+//
+// docs/testing.md has a table of them, with what they have shown.
 package bench
 
 import (
