@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -173,12 +174,15 @@ func TestTroubleOfOneChat(t *testing.T) {
 		w.sim.AddChat(sim.Chat{ID: "200", Kind: "dm"})
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error)
+		var mu sync.Mutex // of what follows
 		full := true
 		var taken []string
 		seen := map[string]int{}
 		go func() {
 			ended <- w.adapter.Run(ctx, func(_ context.Context, u platforms.Update) (platforms.Receipt, error) {
 				m := u.(*platforms.Message)
+				mu.Lock()
+				defer mu.Unlock()
 				seen[m.Text]++
 				if full && m.Address.Chat == "100" {
 					return platforms.Receipt{}, errors.New("the disk is full")
@@ -200,17 +204,19 @@ func TestTroubleOfOneChat(t *testing.T) {
 		say("100", "a2")
 		say("200", "b2")
 		time.Sleep(time.Minute)
+		mu.Lock()
 		if got := strings.Join(taken, " "); got != "b1 b2" || seen["a1"] < 2 || seen["a2"] != 0 {
 			t.Errorf("taken were %q; offered: %v", got, seen)
 		}
 		full = false
+		mu.Unlock()
 		time.Sleep(time.Minute)
-		if got := strings.Join(taken, " "); got != "b1 b2 a1 a2" {
-			t.Errorf("taken were %q", got)
-		}
 		stop()
 		if err := <-ended; err != nil {
 			t.Error(err)
+		}
+		if got := strings.Join(taken, " "); got != "b1 b2 a1 a2" {
+			t.Errorf("taken were %q", got)
 		}
 	})
 }
