@@ -79,6 +79,7 @@ func play(t *testing.T, file string, p platforms.Name, open func(*testing.T) ses
 		seen, log = r.seen(), r.logged()
 		r.stop()
 		r.leftovers()
+		r.keepsSecrets(seen)
 		if _, ok := r.store.(*memory.Store); ok { // a recording does not depend on the store
 			r.replays()
 		}

@@ -36,7 +36,7 @@ type world struct {
 func newWorld(p platforms.Name) world {
 	switch p {
 	case platforms.Telegram:
-		const token = "7000000001:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+		const token = "7000000001:" + canary
 		w := world{
 			name: p, stage: simtelegram.New(simtelegram.Options{Token: token, BotID: 7000000001}),
 			users:  map[string]string{"alice": "101", "bob": "102", "mallory": "103"},
@@ -49,26 +49,26 @@ func newWorld(p platforms.Name) world {
 		return w
 	case platforms.Slack:
 		w := world{
-			name: p, stage: simslack.New(simslack.Config{}),
+			name: p, stage: simslack.New(simslack.Config{BotToken: "xoxb-" + canary, AppToken: "xapp-" + canary}),
 			users:  map[string]string{"alice": "U101", "bob": "U102", "mallory": "U103"},
 			places: map[string]string{"dm": "D101", "dm2": "D102", "dmx": "D103", "group": "C101"},
 			forum:  "C102", send: "chat.postMessage", edit: "chat.update",
 		}
 		w.adapter = func(net *memnet.Listener, log *slog.Logger) (platforms.Adapter, error) {
 			return slack.New(slack.Config{
-				BotToken: "xoxb-simulated", AppToken: "xapp-simulated", APIURL: "http://slack.test/api/", Dial: net.Dial, Log: log,
+				BotToken: "xoxb-" + canary, AppToken: "xapp-" + canary, APIURL: "http://slack.test/api/", Dial: net.Dial, Log: log,
 			})
 		}
 		return w
 	default:
 		w := world{
-			name: p, stage: simdiscord.New(simdiscord.Options{Token: "simulated"}),
+			name: p, stage: simdiscord.New(simdiscord.Options{Token: canary}),
 			users:  map[string]string{"alice": "500000000000000101", "bob": "500000000000000102", "mallory": "500000000000000103"},
 			places: map[string]string{"dm": "600000000000000101", "dm2": "600000000000000102", "dmx": "600000000000000103", "group": "600000000000000001"},
 			forum:  "600000000000000002", thread: "600000000000000777", send: "POST /channels/messages", edit: "PATCH /channels/messages",
 		}
 		w.adapter = func(net *memnet.Listener, log *slog.Logger) (platforms.Adapter, error) {
-			return discord.New(discord.Config{Token: "simulated", APIURL: "http://discord.test", Dial: net.Dial, Log: log})
+			return discord.New(discord.Config{Token: canary, APIURL: "http://discord.test", Dial: net.Dial, Log: log})
 		}
 		return w
 	}
