@@ -115,7 +115,7 @@ func findShell() (string, error) {
 func (t *terminal) place() string {
 	hidden := ""
 	if t.sandbox.hides && t.options.Secret != nil {
-		hidden = " Files with credentials, like `.env`, look empty to them unless `secrets` is true, which a person has to allow."
+		hidden = " They cannot read files with credentials, like `.env`, unless `secrets` is true, which a person has to allow."
 	}
 	switch {
 	case t.sandbox.remote:
@@ -210,7 +210,7 @@ func (t *terminal) foreground(ctx context.Context, a arguments, p process, out *
 	}
 	note := fmt.Sprintf("[%v after %.1f s]", end, took)
 	if names := mentions(a.Command, p.work, p.hidden); len(names) > 0 {
-		note = fmt.Sprintf("[looked empty to it, because files with credentials need `secrets`: %s]\n", strings.Join(names, ", ")) + note
+		note = fmt.Sprintf("[it could not read these, because files with credentials need `secrets`: %s]\n", strings.Join(names, ", ")) + note
 	}
 	ended := tools.Result{Text: out.text(note)}
 	if !end.ok() {
