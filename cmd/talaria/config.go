@@ -159,6 +159,14 @@ type ToolsConfig struct {
 	Workspace   string   `toml:"workspace"`
 	Checkpoints int      `toml:"checkpoints"`
 	SecretFiles []string `toml:"secret_files"`
+
+	Terminal TerminalConfig `toml:"terminal"`
+}
+
+// TerminalConfig says where commands run.
+type TerminalConfig struct {
+	Backend string `toml:"backend"`
+	Image   string `toml:"image"`
 }
 
 // HookConfig names a program of the operator's that looks at tool calls.
@@ -228,7 +236,7 @@ func defaultConfig() Config {
 			ToolResultHead: limits.ResultHead, ToolResultTail: limits.ResultTail,
 			PreflightAt: 0.5, SummarizeAt: 0.7, MaxMessages: 400,
 		},
-		Tools:      ToolsConfig{Toolsets: toolsetNames(true), Approval: "ask", Checkpoints: 20, SecretFiles: files.DefaultSecrets(), Sandbox: terminal.Auto},
+		Tools:      ToolsConfig{Toolsets: toolsetNames(true), Approval: "ask", Checkpoints: 20, SecretFiles: files.DefaultSecrets(), Sandbox: terminal.Auto, Terminal: TerminalConfig{Backend: backendLocal}},
 		Web:        WebConfig{Ports: []int{80, 443}},
 		Memory:     MemoryConfig{Limit: agenttools.DefaultMemoryLimit, UserLimit: agenttools.DefaultUserLimit},
 		Delegation: DelegationConfig{MaxIterations: 50, MaxParallel: 4},

@@ -162,6 +162,10 @@ func validate(cfg *Config) []string {
 	c.between("delegation.max_parallel", cfg.Delegation.MaxParallel, 1, 100)
 	c.oneOf("tools.approval", cfg.Tools.Approval, "ask", "smart", "off")
 	c.oneOf("tools.sandbox", cfg.Tools.Sandbox, terminal.Auto, terminal.Bubblewrap, terminal.Landlock, terminal.Off)
+	c.oneOf("tools.terminal.backend", cfg.Tools.Terminal.Backend, backendLocal, terminal.Docker, terminal.Podman)
+	if cfg.Tools.Terminal.Backend != backendLocal && cfg.Tools.Terminal.Image == "" {
+		c.add("tools.terminal.image", "%s needs an image, for example \"debian:stable\"", cfg.Tools.Terminal.Backend)
+	}
 	validateWorkspace(c, cfg)
 	validateWeb(c, &cfg.Web)
 	validateOps(c, &cfg.Ops)
@@ -234,7 +238,7 @@ func warn(cfg *Config) []string {
 	var w []string
 	w = append(w, warnAccess(cfg)...)
 	w = append(w, warnShadow(cfg)...)
-	if slices.Contains(cfg.Tools.Toolsets, "terminal") && cfg.Tools.Sandbox == terminal.Off {
+	if slices.Contains(cfg.Tools.Toolsets, "terminal") && cfg.Tools.Sandbox == terminal.Off && cfg.Tools.Terminal.Backend == backendLocal {
 		if cfg.Tools.Approval == "off" {
 			w = append(w, "the terminal tool is on WITHOUT a sandbox and WITHOUT asking: the model can run any command as this user")
 		} else {

@@ -160,6 +160,9 @@ func (c *Config) keepProcesses(log *slog.Logger) func(terminal.Sandbox) (*termin
 	}
 }
 
+// backendLocal has commands run on this machine, as opposed to in a container.
+const backendLocal = "local"
+
 // findSandbox tries what the config wants.
 func findSandbox(cfg *Config) (terminal.Sandbox, error) {
 	own, err := cfg.own()
@@ -168,6 +171,9 @@ func findSandbox(cfg *Config) (terminal.Sandbox, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
+	if t := cfg.Tools.Terminal; t.Backend != backendLocal {
+		return terminal.FindContainer(ctx, t.Backend, t.Image)
+	}
 	return terminal.FindSandbox(ctx, cfg.Tools.Sandbox, own)
 }
 

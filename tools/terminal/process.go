@@ -61,7 +61,9 @@ func (p process) begin() (*running, error) {
 	if cmd.Dir = p.dir; p.sandbox.remote {
 		cmd.Dir = p.work
 	}
-	cmd.Env = environment(p.work, r.mark, p.pty)
+	if cmd.Env == nil {
+		cmd.Env = environment(p.work, r.mark, p.pty)
+	}
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}

@@ -194,6 +194,7 @@ func (p *Processes) withdraw(j *job) {
 
 // see waits for the end of a job and takes it down.
 func (p *Processes) see(ctx context.Context, j *job, command *running, out *output) {
+	defer close(j.done)
 	end, err := command.end(ctx)
 	out.close()
 	took := time.Since(j.Started)
@@ -215,7 +216,6 @@ func (p *Processes) see(ctx context.Context, j *job, command *running, out *outp
 	watch := p.watch
 	p.forget(j.Conversation)
 	p.mu.Unlock()
-	close(j.done)
 	p.tidy(out.root, j.work)
 	out.root.Close()
 	switch {
