@@ -62,6 +62,7 @@ var owners = map[string][]string{
 	"github.com/openai/openai-go/v3":                     {"loop/openai"},
 	"github.com/anthropics/anthropic-sdk-go":             {"loop/anthropic"},
 	"github.com/fsnotify/fsnotify":                       {"cmd/talaria"},
+	"github.com/charmbracelet/x/term":                    {"cmd/talaria"},
 	"charm.land/huh/v2":                                  {"cmd/talaria"},
 	"go.yaml.in/yaml/v4":                                 {"cmd/talaria"},
 	"github.com/BurntSushi/toml":                         {"cmd/talaria"},

@@ -66,6 +66,7 @@ func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	return choose(ctx, "talaria", "Talaria puts an AI agent into Slack, Telegram and Discord.", []command{
 		{"lab", "try everything here, with simulated platforms and a demonstration model", lab},
 		{"run", "connect to the real platforms (config.toml, or environment variables)", run},
+		{"setup", "set everything up: asks, tries each token, and writes the config", setup},
 		{"check", "check the config, the tokens, the model and the rest, and say what is wrong and what to do", check},
 		{"manifest", "print the Slack app manifest, or the link that lets the bot into a Discord server", manifestCommand},
 		{"explain", "say what would become of somebody's message, and why", explain},

@@ -34,14 +34,20 @@ func New(config Config) (*provider.Model, error) {
 	return provider.New("messages", config, messages{config})
 }
 
+// base is the address that the library wants: it puts the version into the path itself.
+func base(config Config) string {
+	if config.BaseURL == "" {
+		config.BaseURL = DefaultBaseURL
+	}
+	return strings.TrimSuffix(strings.TrimRight(config.BaseURL, "/"), "/v1") + "/"
+}
+
 // messages is the Messages mode.
 type messages struct{ config Config }
 
 // Send implements provider.Mode.
 func (m messages) Send(x *provider.Exchange, c provider.Conversation, b *provider.Builder) error {
-	// The library puts the version into the path itself.
-	base := strings.TrimSuffix(strings.TrimRight(m.config.BaseURL, "/"), "/v1") + "/"
-	options := []option.RequestOption{option.WithBaseURL(base), option.WithHTTPClient(x), option.WithMaxRetries(0)}
+	options := []option.RequestOption{option.WithBaseURL(base(m.config)), option.WithHTTPClient(x), option.WithMaxRetries(0)}
 	if m.config.APIKey != "" {
 		options = append(options, option.WithAPIKey(m.config.APIKey))
 	}

@@ -105,11 +105,22 @@ func (s *Server) seal(reasoning string) string {
 }
 
 func (s *Server) models(w http.ResponseWriter, r *http.Request) {
-	if s.options.APIKey != "" && !bearer(r, s.options.APIKey) {
-		refuse(w, chat{s}, wrongKey())
+	var p protocol = chat{s}
+	if r.Header.Get("Anthropic-Version") != "" { // the two makers have the list at the same address
+		p = messages{s}
+	}
+	if s.options.APIKey != "" && !p.authorized(r, s.options.APIKey) {
+		refuse(w, p, wrongKey())
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if r.Header.Get("Anthropic-Version") != "" {
+		json.NewEncoder(w).Encode(map[string]any{
+			"data":     []any{map[string]any{"id": ModelName, "type": "model", "created_at": "2026-01-01T00:00:00Z", "display_name": ModelName}},
+			"first_id": ModelName, "last_id": ModelName, "has_more": false,
+		})
+		return
+	}
 	json.NewEncoder(w).Encode(map[string]any{
 		"object": "list",
 		"data":   []any{map[string]any{"id": ModelName, "object": "model", "created": 0, "owned_by": "talaria"}},
