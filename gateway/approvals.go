@@ -119,6 +119,7 @@ func (c *conversation) asked(ctx context.Context, in *input) (sessions.Question,
 	s := c.log.snapshot()
 	q, ok := s.Waiting(true)
 	switch {
+	case !ok && c.forwarded(ctx, in):
 	case !ok:
 		c.reply(ctx, in, questionOver)
 	case !c.g.mayAnswer(s.Turn.Requester, in.origin()):

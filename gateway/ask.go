@@ -52,10 +52,14 @@ func (g *Gateway) Approve(ctx context.Context, ask tools.Ask) (tools.Decision, e
 			return decision(d), t.writeDown(ctx, d)
 		}
 	}
+	head := ""
+	if e := t.errand(); e != nil {
+		head = e.head()
+	}
 	q := inquiry{
 		Asked: sessions.Asked{
 			Turn: t.id, Call: call, ID: questionID(t.id, call), Tool: ask.Tool, Rule: ask.Rule, Always: ask.Always, Preview: ask.Preview,
-			Text: fmt.Sprintf("May I use **%s**?\n\n%s\n\n%s", ask.Tool, fenced(ask.Preview), ask.Reason), At: time.Now(),
+			Text: fmt.Sprintf("%sMay I use **%s**?\n\n%s\n\n%s", head, ask.Tool, fenced(ask.Preview), ask.Reason), At: time.Now(),
 		},
 		wait: askWait, late: "nobody answered within 5 minutes",
 		closing: func(d sessions.Decided, err error) string { return verdict(decision(d), err, sign(t.address.Platform)) },

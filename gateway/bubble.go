@@ -48,7 +48,7 @@ func newBubble(t *turn, message string) *bubble {
 		posted: make(chan struct{}), done: make(chan struct{}),
 		state: progress{mode: t.settings.Progress, started: t.started},
 	}
-	if t.settings.Progress != ProgressOff {
+	if t.settings.Progress != ProgressOff && t.errand() == nil {
 		b.editor, _ = g.adapters[t.address.Platform].(platforms.Editor)
 	}
 	return b

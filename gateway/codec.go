@@ -21,6 +21,7 @@ type input struct {
 	Deleted *platforms.MessageDeleted `json:"deleted,omitempty"`
 	Button  *platforms.ButtonPressed  `json:"button,omitempty"`
 	Command *platforms.CommandInvoked `json:"command,omitempty"`
+	Errand  *errand                   `json:"errand,omitempty"`  // nobody has written the message just now
 	Refused string                    `json:"refused,omitempty"` // why the message will not be worked on; for the person
 
 	// Not encoded:

@@ -44,6 +44,8 @@ func commands() []command {
 		{"resume", "Go back to an earlier session.", "number", (*conversation).cmdResume},
 		{"title", "Give this session a name.", "title", (*conversation).cmdTitle},
 		{"reload", "Read the context file and my notes again.", "", (*conversation).cmdReload},
+		{"bg", "Work on something in the background; alone: show what I work on there.", "text", (*conversation).cmdBg},
+		{"cron", "Show what I do by myself at set times, and change it.", "action", (*conversation).cmdCron},
 		{"sethome", "For admins: tell the owner here what needs care.", "off", (*conversation).cmdSetHome},
 		{"new", "Start a new session: I forget what we talked about.", "", (*conversation).cmdNew},
 	}
@@ -212,6 +214,9 @@ func (c *conversation) cmdStatus(ctx context.Context, in *input) {
 	fmt.Fprintf(&b, "\n- Model: %s\n- Busy mode: %s\n", now.Runner.Model.Name(), c.busy(in.origin().Address))
 	for _, left := range c.g.parts.Background.Running(string(c.key)) {
 		fmt.Fprintf(&b, "- In the background: `%s`, for %s\n", oneLine(left.Command, previewRunes), short(time.Since(left.Started)))
+	}
+	if c.g.busyFor(in.origin()) {
+		b.WriteString(c.g.describeErrands(in.origin()))
 	}
 	if lost := s.Undelivered; lost != nil {
 		fmt.Fprintf(&b, "- Not delivered: an answer at %s (%s)\n", lost.At.UTC().Format("2006-01-02 15:04 MST"), lost.Reason)

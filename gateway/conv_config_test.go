@@ -28,6 +28,19 @@ func (r *rig) configure(text string) {
 		switch key {
 		case "busy":
 			r.cfg.Busy = gateway.Busy(value)
+		case "chat":
+			r.cfg.ChatTools = strings.Split(value, ", ")
+		case "jobs_per_person":
+			r.cfg.Jobs.PerPerson = number(value)
+		case "tasks_per_person":
+			r.cfg.Background.PerPerson = number(value)
+		case "tasks_may_use":
+			r.cfg.Background.Toolsets = strings.Split(value, ", ")
+		case "zone":
+			r.cfg.Jobs.Zone = value
+		case "place":
+			name, place, _ := strings.Cut(value, ": ")
+			r.cfg.Places[name] = platforms.Address{Platform: r.world.name, Chat: r.world.places[place]}
 		case "busy_in_group":
 			r.cfg.BusyAt = map[string]gateway.Busy{string(r.world.name) + ":" + r.world.places["group"]: gateway.Busy(value)}
 		case "max_queued":
@@ -63,7 +76,7 @@ func (r *rig) configure(text string) {
 		case "reactions":
 			r.reactions = value == "show"
 		case "approval":
-			r.ask = map[string][]tools.Risk{"ask": {tools.Executes}, "smart": {tools.Executes}, "writes": {tools.Writes}}[value]
+			r.ask = map[string][]tools.Risk{"ask": {tools.Executes}, "smart": {tools.Executes}, "outside": {tools.Outside}, "writes": {tools.Writes}}[value]
 			r.smart = value == "smart"
 		case "ops":
 			r.ops = value == "yes"

@@ -92,6 +92,8 @@ func newRig(t *testing.T, p platforms.Name, store sessions.Store, script *txtar.
 			Progress: gateway.ProgressAll, EditEvery: 1500 * time.Millisecond, CatchUp: 24 * time.Hour,
 			WorkRoot: filepath.Join(t.TempDir(), "work"), Grace: 10 * time.Second,
 			NewWork: func(folder string) error { return seed(folder, script) },
+			Jobs:    gateway.Errands{PerPerson: 20, Grace: time.Hour, Zone: "UTC"}, Background: gateway.Errands{PerPerson: 3},
+			Places: map[string]platforms.Address{},
 		},
 	}
 	r.recordings = &recording.Folder{Path: filepath.Join(t.TempDir(), "recordings"), Max: 1 << 30}

@@ -34,6 +34,7 @@ const patience = 3 * time.Minute
 //	sleep DURATION           lets virtual time pass
 //	release                  lets the model go on where its step says hold
 //	calls N                  the model has been called so often
+//	forbid NAME              from the next start on somebody may not use the bot any more
 //	logged: TEXT             the gateway's log contains it
 //	shadowed: WORDS          a line of the shadow file contains them all
 //	fault send|edit|delete|draft|find|findthread|poll KIND [DURATION] [xN]   the next such call, or the next N, goes wrong: 429, 500, cut, lose, html,
@@ -130,6 +131,9 @@ func (r *rig) step(line string) error {
 		if fmt.Sprint(r.model.calls) != arg(1) {
 			return fmt.Errorf("the model was called %d times", r.model.calls)
 		}
+		return nil
+	case "forbid":
+		r.cfg.Access.Users[r.world.name] = slices.DeleteFunc(r.cfg.Access.Users[r.world.name], func(id string) bool { return id == r.world.users[arg(1)] })
 		return nil
 	case "file", "write":
 		return r.file(words[0], arg(1), text)
@@ -424,4 +428,4 @@ func (r *rig) fault(call, kind string, more []string) error {
 	return nil
 }
 
-var commandLine = regexp.MustCompile(`^/(approve|deny|new|stop|compress|status|memory|help|busy|queue|steer|sethome|undo|retry|branch|sessions|resume|title|reload|diff|rollback)( |$)`)
+var commandLine = regexp.MustCompile(`^/(approve|deny|new|stop|compress|status|memory|help|busy|queue|steer|sethome|bg|cron|undo|retry|branch|sessions|resume|title|reload|diff|rollback)( |$)`)

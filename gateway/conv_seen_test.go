@@ -15,7 +15,7 @@ import (
 	"github.com/talaria-agent/talaria/sessions"
 )
 
-var durations = regexp.MustCompile(`\d+(\.\d+)? s\b|\d+ min \d+ s\b|(since|of) \d{4}-\d\d-\d\d \d\d:\d\d( UTC)?|\d+ → \d+ tokens|about \d+ of \d+ tokens \(\d+ %\)|about \d+ to \d+ tokens`)
+var durations = regexp.MustCompile(`\d+(\.\d+)? s\b|\d+ min \d+ s\b|(since|of|next|first at|once at|due at|run at) \d{4}-\d\d-\d\d \d\d:\d\d( UTC)?|\d+ → \d+ tokens|about \d+ of \d+ tokens \(\d+ %\)|about \d+ to \d+ tokens`)
 
 // turnFile is the part of a file's name that is another one each time.
 var turnFile = regexp.MustCompile(`results/\w+-`)
@@ -115,6 +115,8 @@ func (r *rig) describeEntry(e sessions.Entry) string {
 		return line("decided", strings.Join(strings.Fields(e.Extent+" "+e.Answer+" "+e.Note), " "))
 	case sessions.Steered:
 		return line("steered", e.Message.Text)
+	case sessions.MessageSent:
+		return line("sent", e.Text)
 	case sessions.SettingChanged:
 		return line("set", e.Name+" "+e.Value)
 	case sessions.DeliveryFailed:

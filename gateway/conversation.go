@@ -171,6 +171,7 @@ func (c *conversation) load(ctx context.Context) error {
 		} else {
 			waiting = append(waiting, in)
 		}
+		c.g.errands.add(c.key, in)
 	}
 	if open != nil {
 		c.resume(ctx, open, amended(claimed), within)
@@ -233,13 +234,13 @@ func (c *conversation) take(ctx context.Context, in *input) {
 		c.deleted(ctx, in)
 		return
 	}
-	o := in.origin()
-	if d := c.g.admit(o); !d.Admitted {
-		c.g.log.Info("no longer allowed", "conversation", c.key, "user", o.Sender.ID, "rule", d.Rule)
-		c.settle(ctx, Barred, in.items())
+	if d := c.g.mayRun(in); !d.Admitted {
+		c.barred(ctx, in, d)
 		return
 	}
 	switch {
+	case in.Errand != nil:
+		c.begin(ctx, in)
 	case in.Edited != nil:
 		c.edited(ctx, in)
 	case in.Button != nil:
@@ -281,7 +282,7 @@ func (c *conversation) resume(ctx context.Context, open *sessions.Turn, claimed 
 	}
 	t := newTurn(ctx, c, claimed, open)
 	t.within = within
-	if d := c.g.admit(claimed[0].origin()); !d.Admitted {
+	if d := c.g.mayRun(claimed[0]); !d.Admitted {
 		t.cancel(loop.ErrStopped)
 	}
 	c.start(t)

@@ -69,6 +69,7 @@ func (in *input) ending(reply string) Ending {
 // settled counts what a committed record ends.
 func (g *Gateway) settled(key sessions.Key, r sessions.Record) {
 	if len(r.Consumed) > 0 {
+		g.errands.done(r.Consumed)
 		g.observe(Settled{Platform: platformOf(key), Ending: EndingOf(r), Count: len(r.Consumed)})
 	}
 }

@@ -34,6 +34,7 @@ type Eraser struct {
 
 	// awake has a conversation's actor erase it, or what is a person's there, if a gateway runs; otherwise it is done here.
 	awake func(ctx context.Context, key sessions.Key, person string) error
+	plans *plans // the running gateway's; nil = none runs
 }
 
 // NotesEraser removes notes: those about one person below a place ("platform/account/chat", or less of it), or about
@@ -188,7 +189,7 @@ func takeApart(key sessions.Key) (p keyParts, ok bool) {
 		return p, false
 	}
 	p = keyParts{platform: f[0], account: f[1], kind: f[2], chat: f[3]}
-	if len(f) == 6 && f[4] == "user" {
+	if len(f) >= 6 && f[4] == "user" {
 		p.user = f[5]
 	}
 	return p, true

@@ -19,7 +19,7 @@ type Forgotten struct {
 	Shared []sessions.Key `json:"shared,omitempty"`
 }
 
-// Forget removes the conversations that a person ("platform:id") alone has had, all notes about him, and what he was
+// Forget removes the conversations that a person ("platform:id") alone has had, his jobs, all notes about him, and what he was
 // allowed in the conversations that others share; what he said there stays. It fails with ErrBusy if something runs or
 // waits in a conversation of his; what was erased before stays erased.
 func (e *Eraser) Forget(ctx context.Context, person string) (f Forgotten, err error) {
@@ -28,6 +28,13 @@ func (e *Eraser) Forget(ctx context.Context, person string) (f Forgotten, err er
 		return f, fmt.Errorf("%q is not a person: write platform:id, as in telegram:123456", person)
 	}
 	if err := e.intend(ctx, func(i *intents) { i.People = with(i.People, person) }); err != nil {
+		return f, err
+	}
+	jobs := e.plans
+	if jobs == nil {
+		jobs = newPlans(e.Store)
+	}
+	if err := jobs.forget(ctx, platform, id); err != nil { // before one of them begins a conversation anew
 		return f, err
 	}
 	own, shared, err := e.of(ctx, platform, id)
@@ -216,6 +223,6 @@ func (g *Gateway) Eraser(ctx context.Context) (*Eraser, error) {
 		return nil, ctx.Err()
 	}
 	e := g.newEraser()
-	e.awake = g.eraseAwake
+	e.awake, e.plans = g.eraseAwake, g.plans
 	return e, nil
 }

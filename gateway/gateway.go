@@ -5,7 +5,7 @@
 // can be read back; one an awake conversation (its actor, the only one who starts turns and decides what happens in it);
 // one a running turn, which holds a worker slot; beside it its typing indicator and its progress bubble; one a lane of the
 // outbox that has work; one for each short call beside all that (a refusal, an edit of a question); one that forgets what is
-// long done. Sleeping conversations and idle lanes have none. Run starts them and waits for all of them.
+// long done, and one that starts jobs when they are due. Sleeping conversations and idle lanes have none. Run starts them and waits for all of them.
 //
 // Order: updates of one conversation are handled in the order of their acceptance; rows of one lane are posted in the
 // order of their commits. Between conversations there is no order. An update is acknowledged to its platform only
@@ -25,6 +25,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/talaria-agent/talaria/gateway/chattools"
 	"github.com/talaria-agent/talaria/loop"
 	"github.com/talaria-agent/talaria/platforms"
 	"github.com/talaria-agent/talaria/sessions"
@@ -63,6 +64,10 @@ type Config struct {
 	Grace            time.Duration             // how long shutting down may take, all in all
 	CrashPause       time.Duration             // longest wait before connecting after many crashes in a row; 0 = none
 	Prompt           loop.PromptLayers
+	Jobs             Errands                      // what runs by itself
+	Background       Errands                      // what /bg starts
+	Places           map[string]platforms.Address // chats that have a name for send_message and jobs; accounts are left out
+	ChatTools        []string                     // the toolsets of chattools that the model has
 }
 
 // Parts is what a gateway is made of.
@@ -119,8 +124,10 @@ type Gateway struct {
 	moves     *moves
 	homes     *homes
 	places    *places
-	turns     index[*turn]         // by task id
-	left      index[sessions.Key]  // of turns that an earlier process has left and that do not run yet, by task id
+	turns     index[*turn]        // by task id
+	left      index[sessions.Key] // of turns that an earlier process has left and that do not run yet, by task id
+	plans     *plans
+	errands   errands
 	waits     index[chan struct{}] // what tells a call that its question is decided, by the question's id
 	undrafted sync.Map             // addresses that have refused drafts
 	stuck     sync.Map             // ids of sessions whose people know that compressing does not help any more
@@ -149,11 +156,17 @@ func New(cfg Config, parts Parts) (*Gateway, error) {
 		}
 		g.adapters[a.Name()] = a
 	}
-	declared, err := loop.Declare(parts.Tools)
+	own, err := chattools.New(g, cfg.ChatTools...)
 	if err != nil {
+		return nil, fmt.Errorf("make the tools of the gateway: %w", err)
+	}
+	if g.parts.Tools, err = tools.NewRegistry(append(parts.Tools.Tools(), own...)...); err != nil {
+		return nil, err
+	}
+	if g.declared, err = loop.Declare(g.parts.Tools); err != nil {
 		return nil, fmt.Errorf("declare tools: %w", err)
 	}
-	g.declared, g.live = declared, newDirectory(g)
+	g.live, g.plans = newDirectory(g), newPlans(g.store)
 	g.adopt(cfg, Live{Runner: parts.Runner, Compressor: parts.Compressor, Judge: parts.Judge})
 	return g, nil
 }
@@ -185,6 +198,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 
 	pruning, stopPruning := context.WithCancel(ctx)
 	g.side.Go(func() { g.prune(pruning) })
+	g.side.Go(func() { g.keepTime(pruning) })
 	g.listen(pruning)
 	pause, ended := g.crashed(ctx)
 	intake := make(chan struct{})
@@ -219,6 +233,9 @@ func (g *Gateway) recover(ctx context.Context) error {
 	if err := g.places.load(ctx, g.parts.Adapters); err != nil {
 		return err
 	}
+	if err := g.plans.load(ctx); err != nil {
+		return err
+	}
 	keys, items := map[sessions.Key]bool{}, 0
 	for item, err := range g.store.Pending(ctx) {
 		if err != nil {
@@ -230,6 +247,9 @@ func (g *Gateway) recover(ctx context.Context) error {
 			continue
 		}
 		keys[item.Key] = true
+		if in, err := decodeInput(item.Item); err == nil {
+			g.errands.add(item.Key, in)
+		}
 		if item.Turn != "" {
 			g.left.put(item.Turn, item.Key)
 		}
@@ -330,6 +350,9 @@ func (g *Gateway) registerCommands(ctx context.Context, name platforms.Name, r p
 		}
 	}
 }
+
+// Tools returns what models can use here, with the gateway's own tools.
+func (g *Gateway) Tools() *tools.Registry { return g.parts.Tools }
 
 // work returns the conversation's work folder and makes sure that it exists.
 func (g *Gateway) work(key sessions.Key) (string, error) {

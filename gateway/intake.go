@@ -85,25 +85,34 @@ func (g *Gateway) addressed(ctx context.Context, key sessions.Key, m *platforms.
 
 // accept makes an update durable and wakes its conversation. One that was accepted before is done already.
 func (g *Gateway) accept(ctx context.Context, key sessions.Key, id string, in input) error {
+	fresh, err := g.keep(ctx, key, id, &in)
+	if fresh {
+		g.live.post(key, &in)
+	}
+	return err
+}
+
+// keep is accept without waking the conversation. It reports whether the update is there and was not before.
+func (g *Gateway) keep(ctx context.Context, key sessions.Key, id string, in *input) (fresh bool, err error) {
 	payload, err := in.encode()
 	if err != nil {
-		return err
+		return false, err
 	}
 	item := sessions.Item{ID: sessions.ItemID(id), Key: key, Payload: payload, At: time.Now()}
 	if err := sessions.Validate(sessions.Accept{Item: item}); err != nil {
 		g.log.Error("an update that cannot be stored is passed over", "error", err)
-		return nil
+		return false, nil
 	}
 	first := g.tally.begin(&item)
 	_, err = g.store.Commit(context.WithoutCancel(ctx), sessions.Accept{Item: item})
 	if errors.Is(err, sessions.ErrSeen) {
 		g.cameAgain(ctx, item, first)
-		return nil
+		return false, nil
 	}
 	if err != nil { // it may be there, and then nobody accepts it a second time
 		g.live.post(key, unsure{})
-		g.sayUnable(&in, err, false)
-		return fmt.Errorf("accept %s: %w", id, err)
+		g.sayUnable(in, err, false)
+		return false, fmt.Errorf("accept %s: %w", id, err)
 	}
 	if since := g.full.Swap(0); since != 0 {
 		g.log.Info("there is room on the disk again", "full_for", time.Since(time.Unix(0, since)).Round(time.Second))
@@ -112,8 +121,8 @@ func (g *Gateway) accept(ctx context.Context, key sessions.Key, id string, in in
 	g.counted(item)
 	g.log.Info("accepted", "message", id, "conversation", key)
 	in.accepted(item)
-	g.live.post(key, &in)
-	return nil
+	g.errands.add(key, in)
+	return true, nil
 }
 
 // cameAgain counts an update that is in the store already if an attempt since a time has put it there, of which nobody
@@ -153,7 +162,7 @@ func (g *Gateway) sayUnable(in *input, err error, taken bool) {
 	case errors.Is(err, sessions.ErrCorrupt):
 		text = "I cannot take your message now, because my database is damaged. The owner has to repair it (`talaria sessions repair`). Please send it again then."
 	}
-	if text == "" || in.Message == nil || !g.unable.first(in.Message.Address.String()) {
+	if text == "" || in.Message == nil || in.Errand != nil || !g.unable.first(in.Message.Address.String()) {
 		return
 	}
 	at, native := in.Message.Address, in.Message.Native

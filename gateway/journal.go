@@ -19,7 +19,7 @@ func (j *turnJournal) Session() *sessions.Session { return j.t.log.snapshot() }
 
 // Append implements loop.Journal.
 func (j *turnJournal) Append(ctx context.Context, entries ...sessions.Entry) error {
-	err := j.t.log.append(ctx, sessions.Record{Entries: entries})
+	err := j.t.c.g.commit(ctx, j.t.log, sessions.Record{Entries: entries}, j.t.sent(entries)...)
 	if err != nil {
 		j.err = err
 	} else {
@@ -47,6 +47,9 @@ func (t *turn) outputs(outcome loop.Outcome) []output {
 	text := outcome.Text
 	if text != "" {
 		text += t.note
+	}
+	if e := t.errand(); e != nil {
+		return t.reported(e, outcome)
 	}
 	var outs []output
 	if out, ok := t.c.g.answer(t.inputs[len(t.inputs)-1], text); ok {

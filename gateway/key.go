@@ -28,6 +28,21 @@ func SessionKey(o platforms.Origin) sessions.Key {
 	return sessions.Key(base)
 }
 
+// The kinds of conversations that nobody writes in: each belongs to a person in a chat.
+const (
+	jobKind  = "job"  // the runs of a job
+	taskKind = "task" // a task in the background
+)
+
+// errandKey returns the key of a job's runs, or of a task in the background, that a person has made at an origin.
+//
+//	job     platform/account/job/chat/user/id/number
+//	task    platform/account/task/chat/user/id/number
+func errandKey(kind string, o platforms.Origin, number int) sessions.Key {
+	a := o.Address
+	return sessions.Key(fmt.Sprintf("%s/%s/%s/%s/user/%s/%d", a.Platform, a.Account, kind, a.Chat, o.Sender.ID, number))
+}
+
 // chatOf names a chat, all its threads together: what is noted about people belongs to a person in a chat.
 func chatOf(a platforms.Address) string {
 	return fmt.Sprintf("%s/%s/%s", a.Platform, a.Account, a.Chat)

@@ -36,4 +36,20 @@ func TestSessionKey(t *testing.T) {
 			t.Errorf("%s: key is %q, want %q", test.where, got, test.want)
 		}
 	}
+	for _, test := range []struct {
+		kind   string
+		origin platforms.Origin
+		want   string
+	}{
+		{jobKind, origin("slack", "T1", platforms.Thread, "C1", "1700000000.000100"), "slack/T1/job/C1/user/7/12"},
+		{taskKind, origin("telegram", "42", platforms.Direct, "7", ""), "telegram/42/task/7/user/7/12"},
+	} {
+		got := errandKey(test.kind, test.origin, 12)
+		if string(got) != test.want {
+			t.Errorf("%s: key is %q, want %q", test.kind, got, test.want)
+		}
+		if p, ok := takeApart(got); !ok || p.user != "7" || p.chat != test.origin.Address.Chat {
+			t.Errorf("%s: taken apart it is %+v", test.kind, p)
+		}
+	}
 }

@@ -38,7 +38,8 @@ func (t *turn) prompt(s *sessions.Session) (entries []sessions.Entry) {
 	if layers.Started.IsZero() {
 		layers.Started = time.Now()
 	}
-	layers.WithTools = len(g.parts.Tools.Names()) > 0
+	kit := t.kit()
+	layers.WithTools = len(kit.tools.Names()) > 0
 	layers.Platform = platformHint(t.address.Platform)
 	if g.parts.Notes != nil {
 		memory, profile, missing, err := g.parts.Notes.Open(s, t.scope("").Person())
@@ -60,7 +61,7 @@ func (t *turn) prompt(s *sessions.Session) (entries []sessions.Entry) {
 		}
 		layers.ContextFile = file
 	}
-	return append(entries, sessions.PromptBuilt{System: loop.BuildPrompt(layers), Tools: g.declared})
+	return append(entries, sessions.PromptBuilt{System: loop.BuildPrompt(layers), Tools: kit.declared})
 }
 
 // platformHint tells the model where its answers are read.

@@ -21,7 +21,11 @@ func (t *turn) recorded(work loop.Turn) (recorded loop.Turn, ended func(loop.Out
 	if g.parts.Recorder == nil {
 		return work, func(loop.Outcome) {}
 	}
-	recorded, end, err := g.parts.Recorder.Begin(t.ctx, t.settings.Runner.Setup(), work)
+	setup := t.settings.Runner.Setup()
+	if work.MaxTurns > 0 {
+		setup.Limits.MaxTurns = min(setup.Limits.MaxTurns, work.MaxTurns)
+	}
+	recorded, end, err := g.parts.Recorder.Begin(t.ctx, setup, work)
 	if err != nil {
 		g.log.Warn("the turn is not recorded", "task", t.id, "error", err)
 		return work, func(loop.Outcome) {}

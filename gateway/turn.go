@@ -68,7 +68,9 @@ func newTurn(ctx context.Context, c *conversation, inputs []*input, open *sessio
 		left = *open
 	}
 	t.ctx, t.cancel = context.WithCancelCause(ctx)
-	t.delivery = t.settings.Delivery.at(o.Address)
+	if t.errand() == nil {
+		t.delivery = t.settings.Delivery.at(o.Address)
+	}
 	t.typing = newTyping(c.g, t.address, t.sign)
 	t.bubble, t.stream = newBubble(t, left.Bubble), newStream(t, left.Stream, left.Posting)
 	if t.resumed {
@@ -92,12 +94,15 @@ func (t *turn) run() turnEnd {
 	g.room.leave(t.inputs...)
 	defer g.turns.put(t.id, t)()
 	defer g.left.remove(t.id)
-	t.typing.start(t.ctx)
+	g.errands.began(t)
+	if t.errand() == nil {
+		t.typing.start(t.ctx)
+	}
 	defer t.typing.stop()
 	t.bubble.start()
 	t.stream.start()
 	if !t.resumed {
-		if !t.again { // what it takes back may be what fills the window
+		if !t.again && t.errand() == nil { // what it takes back may be what fills the window
 			t.compress()
 		}
 		if cause := context.Cause(t.ctx); cause != nil && cause != loop.ErrStopped {
@@ -187,7 +192,7 @@ func (t *turn) loop() turnEnd {
 func (t *turn) task(work string) loop.Turn {
 	g := t.c.g
 	return loop.Turn{
-		ID: t.id, Journal: &turnJournal{t: t}, Tools: g.parts.Tools, Scope: t.scope(work),
+		ID: t.id, Journal: &turnJournal{t: t}, Tools: t.kit().tools, MaxTurns: t.maxTurns(), Scope: t.scope(work),
 		Log: g.log.With("conversation", t.c.key, "message", t.inputs[0].item),
 	}
 }
@@ -206,6 +211,9 @@ func (t *turn) observe(e loop.Event) {
 // open writes the turn's beginning: the claim on its messages, what they say, and the prompt if it has to be built. A turn
 // that asks again takes the last exchange back in the same record, and says what that one said.
 func (t *turn) open() error {
+	if err := t.fresh(); err != nil {
+		return err
+	}
 	s := t.log.snapshot()
 	var entries []sessions.Entry
 	message := sessions.Message{Role: sessions.RoleUser}
@@ -227,7 +235,7 @@ func (t *turn) open() error {
 		}
 	}
 	entries = append(entries, sessions.TurnStarted{Turn: t.id, Inputs: t.items(), Requester: t.requester, About: about, At: time.Now()})
-	if s.Prompt == nil || !bytes.Equal(s.Prompt.Tools, t.c.g.declared) {
+	if s.Prompt == nil || !bytes.Equal(s.Prompt.Tools, t.kit().declared) {
 		entries = append(entries, t.prompt(s)...)
 	}
 	if shown := t.bubble.id(); shown != "" {

@@ -13,6 +13,9 @@ func (t *turn) answer() Outcome {
 	return o
 }
 
+// GoOn ends the sentence about a turn that a limit has stopped.
+const GoOn = " Say \"continue\" and I go on from here."
+
 // sentence tells a person, in Markdown, why a turn ended without a full answer and what to do next. It is empty for a
 // turn that gave its place to a newer message, since that one will be answered.
 func sentence(o Outcome) string {
@@ -20,13 +23,13 @@ func sentence(o Outcome) string {
 	case EndStopped:
 		return "Stopped. Send a message when you want me to go on."
 	case EndRounds:
-		return "I stopped here because one request may only take so many steps. Say \"continue\" and I go on from here."
+		return "I stopped here because one request may only take so many steps." + GoOn
 	case EndTokens:
-		return "I stopped here because one request may only use so many tokens. Say \"continue\" and I go on from here."
+		return "I stopped here because one request may only use so many tokens." + GoOn
 	case EndCalls:
-		return "I stopped here because one request may only use so many tool calls. Say \"continue\" and I go on from here."
+		return "I stopped here because one request may only use so many tool calls." + GoOn
 	case EndTimeout:
-		return "I stopped here because the time for one request is up. Say \"continue\" and I go on from here."
+		return "I stopped here because the time for one request is up." + GoOn
 	case EndRepetition:
 		return "I stopped here because I was repeating the same step without getting further. " +
 			"Tell me what to try instead."

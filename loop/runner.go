@@ -133,6 +133,8 @@ type Turn struct {
 	// before it is called again. nil = nobody can.
 	Steer func() (sessions.Steered, bool)
 	Tape  Tape // nil = none
+	// MaxTurns bounds the model calls, if that is less than the Runner's Limits do; 0 = it does not.
+	MaxTurns int
 	// Log gets the turn's lines, with what tells it from others beside its id; nil = the Runner's.
 	Log *slog.Logger
 

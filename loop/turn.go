@@ -74,6 +74,9 @@ func newTurn(r *Runner, work Turn) *turn {
 		work.Tape = straight{}
 	}
 	limits := r.Limits.orDefaults()
+	if work.MaxTurns > 0 {
+		limits.MaxTurns = min(limits.MaxTurns, work.MaxTurns)
+	}
 	t := &turn{
 		Turn: work, runner: r, limits: limits, log: log.With("task", work.ID),
 		tools: newToolset(work, r.Policy), route: chainOf(r.Model).start(),

@@ -242,6 +242,8 @@ func decodeEntry(j entryJSON) (Entry, error) {
 		return decodeAs[DeliveryFailed](j)
 	case "aside":
 		return decodeAs[Aside](j)
+	case "message_sent":
+		return decodeAs[MessageSent](j)
 	}
 	return nil, fmt.Errorf("decode entry: unknown kind %q (written by a newer version?)", j.Kind)
 }

@@ -210,6 +210,8 @@ func (s *Session) apply(e Entry, r Record) error {
 		return s.inTurn(e.Turn, func(t *Turn) { t.asked(e) })
 	case Decided:
 		return s.decided(e)
+	case MessageSent:
+		return s.inTurn(e.Turn, func(*Turn) {})
 	case BubbleShown:
 		return s.inTurn(e.Turn, func(t *Turn) { t.Bubble = e.MessageID })
 	case StreamShown:

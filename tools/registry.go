@@ -43,3 +43,15 @@ func (r *Registry) Names() []string {
 	}
 	return names
 }
+
+// Only returns a registry of those tools for which keep reports true, in the same order.
+func (r *Registry) Only(keep func(Spec) bool) *Registry {
+	some := &Registry{byName: map[string]Tool{}}
+	for _, t := range r.tools {
+		if spec := t.Spec(); keep(spec) {
+			some.byName[spec.Name] = t
+			some.tools = append(some.tools, t)
+		}
+	}
+	return some
+}

@@ -42,6 +42,8 @@ type Config struct {
 	Shadow     ShadowConfig     `toml:"shadow"`
 	Recording  RecordingConfig  `toml:"recording"`
 	Retention  RetentionConfig  `toml:"retention"`
+	Jobs       JobsConfig       `toml:"jobs"`
+	Background BackgroundConfig `toml:"background"`
 	HTTP       HTTPConfig       `toml:"http"`
 	Telemetry  TelemetryConfig  `toml:"telemetry"`
 	Log        LogConfig        `toml:"log"`
@@ -118,7 +120,8 @@ type GatewayConfig struct {
 	ShutdownGrace time.Duration `toml:"shutdown_grace"`
 	CrashPause    time.Duration `toml:"crash_pause"`
 
-	At []GatewayAtPlace `toml:"at"`
+	At     []GatewayAtPlace `toml:"at"`
+	Places []NamedPlace     `toml:"places"`
 }
 
 // GatewayAtPlace is what is different on one platform ("telegram"), in one chat ("telegram:123") or in one topic or thread
@@ -244,6 +247,8 @@ func defaultConfig() Config {
 		Delivery:   DeliveryConfig{Final: gateway.FinalNew, Stream: gateway.StreamOff},
 		Shadow:     ShadowConfig{MaxMB: 64},
 		Recording:  RecordingConfig{MaxMB: 64},
+		Jobs:       JobsConfig{MaxPerUser: 20, Grace: time.Hour},
+		Background: BackgroundConfig{MaxPerUser: 3},
 		Log:        LogConfig{Level: "info", Format: "text"},
 	}
 }

@@ -113,6 +113,7 @@ func validate(cfg *Config) []string {
 			c.busy(key+".busy", at.Busy)
 		}
 	}
+	validateErrands(c, cfg)
 	if cfg.Gateway.CatchUp < 0 || cfg.Gateway.CatchUp.Hours() > 144 {
 		c.add("gateway.catch_up", "%s is not between 0s and 144h", cfg.Gateway.CatchUp)
 	}

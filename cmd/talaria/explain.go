@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/talaria-agent/talaria/gateway"
+	"github.com/talaria-agent/talaria/gateway/chattools"
 	"github.com/talaria-agent/talaria/loop/agenttools"
 	"github.com/talaria-agent/talaria/platforms"
 	"github.com/talaria-agent/talaria/sessions/memory"
@@ -152,7 +153,15 @@ func (i instance) explainTurn(line func(name, format string, a ...any)) error {
 	if err != nil {
 		return err
 	}
-	line("tools", "%s", strings.Join(registry.Names(), ", "))
+	own, err := chattools.New(nil, c.chatTools()...)
+	if err != nil {
+		return err
+	}
+	names := registry.Names()
+	for _, t := range own {
+		names = append(names, t.Spec().Name)
+	}
+	line("tools", "%s", strings.Join(names, ", "))
 	for _, m := range missing {
 		line("", "not there: %s: %s", cmp.Or(m.Name, "toolset "+m.Toolset), m.Reason)
 	}

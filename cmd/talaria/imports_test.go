@@ -37,7 +37,9 @@ var allowed = []struct {
 	{"loop/modeltest", []string{"loop", "loop/demo", "sessions", "tools"}},
 	{"loop/agenttools", []string{"loop", "tools", "tools/fulltext", "sessions"}},
 	{"loop/...", []string{"loop", "tools", "sessions"}},
-	{"gateway", []string{"platforms", "platforms/markup", "loop", "tools", "sessions"}},
+	{"gateway", []string{"gateway/chattools", "gateway/schedule", "platforms", "platforms/markup", "loop", "tools", "sessions"}},
+	{"gateway/chattools", []string{"loop", "tools", "sessions"}},
+	{"gateway/schedule", nil},
 	{"gateway/audit", []string{"sessions"}},
 	{"gateway/figures", []string{"gateway", "sessions"}},
 	{"gateway/metrics", []string{"gateway", "loop", "platforms", "sessions"}},
@@ -45,7 +47,7 @@ var allowed = []struct {
 	{"cmd/talaria/labpage", []string{"platforms", "platforms/sim"}},
 	{"cmd/talaria/control", nil},
 	{"cmd/...", []string{
-		"cmd/talaria/labpage", "cmd/talaria/control", "gateway", "gateway/audit", "gateway/metrics", "gateway/tracing", "platforms", "platforms/...", "loop", "loop/...", "tools", "tools/...",
+		"cmd/talaria/labpage", "cmd/talaria/control", "gateway", "gateway/audit", "gateway/chattools", "gateway/metrics", "gateway/tracing", "platforms", "platforms/...", "loop", "loop/...", "tools", "tools/...",
 		"sessions", "sessions/...",
 	}},
 }
@@ -72,6 +74,7 @@ var owners = map[string][]string{
 	"github.com/gorilla/websocket":                       {"platforms/slack", "platforms/discord", "platforms/sim/slack", "platforms/sim/discord"},
 	"github.com/google/jsonschema-go":                    {"tools", "loop", "loop/recording"},
 	"github.com/rivo/uniseg":                             {"platforms/markup"},
+	"github.com/adhocore/gronx":                          {"gateway/schedule"},
 	"mvdan.cc/sh/v3":                                     {"tools/shellpolicy"},
 	"github.com/rogpeppe/go-internal":                    {"tools/checkpoint"},
 	"golang.org/x/text":                                  {"tools/files"},

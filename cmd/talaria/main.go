@@ -14,6 +14,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"syscall"
+	_ "time/tzdata" // jobs know time zones also where the machine does not, as in the Docker image
 
 	"github.com/talaria-agent/talaria/tools/terminal"
 )

@@ -151,7 +151,7 @@ func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter,
 		return nil, err
 	}
 	if figures != nil {
-		known := func(tool string) bool { _, ok := registry.Lookup(tool); return ok }
+		known := func(tool string) bool { _, ok := w.Tools().Lookup(tool); return ok }
 		figures.Watch(w.Gateway, adapters, func() (int64, error) { return fileSize(cfg.database()) }, known)
 	}
 	return w, nil
@@ -183,6 +183,7 @@ func (w *wired) settings(cfg *Config) (gateway.Config, gateway.Live, error) {
 		Window: cfg.Model.Window, MaxOutput: cfg.Model.MaxOutput, CompressAt: cfg.Gateway.CompressAt,
 		Progress: cfg.Progress.Mode, EditEvery: cfg.Progress.EditInterval, WorkRoot: w.work, Delivery: cfg.deliveries(),
 		Grace: cfg.Gateway.ShutdownGrace - traceFlush(cfg), CrashPause: cfg.Gateway.CrashPause,
+		Jobs: cfg.Jobs.errands(), Background: cfg.Background.errands(), Places: cfg.namedPlaces(), ChatTools: cfg.chatTools(),
 	}, live, nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/talaria-agent/talaria/gateway/chattools"
 	"github.com/talaria-agent/talaria/loop"
 	"github.com/talaria-agent/talaria/loop/agenttools"
 	"github.com/talaria-agent/talaria/tools"
@@ -45,8 +46,13 @@ func toolsets() []toolset {
 		{name: "delegation", usual: true, make: func(k *kit) ([]tools.Tool, error) {
 			return agenttools.NewDelegation(agenttools.Delegation(k.cfg.Delegation))
 		}},
+		{name: chattools.Jobs, usual: true, make: fromGateway},
+		{name: chattools.Messaging, usual: true, make: fromGateway},
 	}
 }
+
+// fromGateway makes nothing: the gateway makes the tools of these toolsets itself, behind all others (see Config.chatTools).
+func fromGateway(*kit) ([]tools.Tool, error) { return nil, nil }
 
 // toolsetNames returns the names of all toolsets, or of those that are on by default.
 func toolsetNames(usual bool) (names []string) {
