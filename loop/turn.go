@@ -97,14 +97,20 @@ func (t *turn) run(ctx context.Context) Outcome {
 		t.clock.parent = t.tree.clock
 	}
 	t.log.Info("turn started", "resumed", t.Resumed)
+	t.drive(ctx, bounded, t.step)
+	return t.finish(ctx)
+}
 
+// drive moves from state to state until the turn is done: step does the work of one and says what came of it, and the table
+// says which is next.
+func (t *turn) drive(ctx, bounded context.Context, step func(context.Context, State) signal) {
 	state := Idle
 	for state != Done {
 		within := bounded
 		if t.ending != "" { // the grace call has a deadline of its own
 			within = ctx
 		}
-		on := t.step(within, state)
+		on := step(within, state)
 		to, err := next(t, state, on)
 		if err != nil {
 			t.fail(err)
@@ -113,7 +119,6 @@ func (t *turn) run(ctx context.Context) Outcome {
 		t.Tape.Moved(t.lane, state, string(on), to)
 		state = to
 	}
-	return t.finish(ctx)
 }
 
 // step does the work of one state. A panic in it ends the turn, not the process.

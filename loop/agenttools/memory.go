@@ -64,7 +64,7 @@ func (n *Notes) change(_ context.Context, call loop.SessionCall, a memoryArgumen
 	if a.Action == "read" {
 		return tools.Result{Text: n.usage(a.Target, old) + "\n" + old}, nil, nil
 	}
-	if why := suspicious(a.Content); why != "" {
+	if why := loop.SuspiciousNote(a.Content); why != "" {
 		return tools.Wrongf("This was not noted: %s. Notes become part of your instructions, so they hold plain facts only.", why), nil, nil
 	}
 	text, problem := a.apply(old)
