@@ -27,12 +27,14 @@ const (
 )
 
 // Profile is what must be known about a model. Zero values mean: not known, or no difference to other models. What the
-// built-in profiles say comes from the catalogue github.com/anomalyco/models.dev as it was in 2026; what stands there
-// and could not be confirmed is left out. Prices change, so take them as a guide.
+// built-in profiles say comes from the catalogue github.com/anomalyco/models.dev as it was in 2026, but for what is marked as
+// assumed, which has no prices. Prices change, so take them as a guide.
 type Profile struct {
 	Match     string `json:"match"`      // pattern of the model's name, as path.Match has it, in small letters
 	Window    int    `json:"window"`     // tokens that fit into its context, the reply included
 	MaxOutput int    `json:"max_output"` // tokens that one reply may have at most
+	// Assumed says that nobody has confirmed the two: a pattern for a whole family has what its known members have at least.
+	Assumed bool `json:"assumed"`
 
 	InputPrice  float64 `json:"input_price"`  // US dollars for a million tokens
 	CachedPrice float64 `json:"cached_price"` // of input from the provider's cache

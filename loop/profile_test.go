@@ -24,6 +24,9 @@ func TestBuiltinProfiles(t *testing.T) {
 		if p.Window < 4_000 || p.MaxOutput < 1_000 || p.MaxOutput >= p.Window {
 			t.Errorf("%s: window %d, output %d", p.Match, p.Window, p.MaxOutput)
 		}
+		if p.Assumed && p.OutputPrice > 0 {
+			t.Errorf("%s: a price that nobody has confirmed", p.Match)
+		}
 		if p.CachedPrice > p.InputPrice || p.InputPrice > p.OutputPrice {
 			t.Errorf("%s: prices %v, %v, %v", p.Match, p.InputPrice, p.CachedPrice, p.OutputPrice)
 		}

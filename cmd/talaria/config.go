@@ -298,7 +298,7 @@ func loadConfig(path string, getenv func(string) string) (cfg Config, warnings [
 	cfg.Access.Users = append(cfg.Access.Users, users...)
 	warnings = warn(&cfg)
 	if guessed {
-		warnings = append(warnings, fmt.Sprintf("model.window is not set and nothing is known of the model; assuming %d tokens", defaultWindow))
+		warnings = append(warnings, fmt.Sprintf("model.window is not set and nothing is confirmed of this model; assuming %d tokens", cfg.Model.Window))
 	}
 	return cfg, warnings, nil
 }

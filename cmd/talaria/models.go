@@ -49,6 +49,7 @@ type ProfileConfig struct {
 	Match           string         `toml:"match"`
 	Window          int            `toml:"window"`
 	MaxOutput       int            `toml:"max_output"`
+	Assumed         bool           `toml:"-"`
 	InputPrice      float64        `toml:"input_price"`
 	CachedPrice     float64        `toml:"cached_price"`
 	OutputPrice     float64        `toml:"output_price"`
@@ -109,7 +110,7 @@ func (c *Config) profile(model string) (loop.Profile, error) {
 		return known, nil
 	}
 	if mine.Window == 0 {
-		mine.Window = known.Window
+		mine.Window, mine.Assumed = known.Window, known.Assumed
 	}
 	if mine.MaxOutput == 0 {
 		mine.MaxOutput = known.MaxOutput
@@ -131,8 +132,8 @@ func (c *Config) fitModel() (guessed bool, err error) {
 		return false, err
 	}
 	if c.Model.Window == 0 {
-		c.Model.Window, guessed = p.Window, p.Window == 0
-		if guessed {
+		c.Model.Window, guessed = p.Window, p.Window == 0 || p.Assumed
+		if p.Window == 0 {
 			c.Model.Window = defaultWindow
 		}
 	}

@@ -35,6 +35,26 @@ func TestModelSizes(t *testing.T) {
 	}
 }
 
+// TestAssumedWindows: a window that nobody has confirmed is said to be assumed, one from the config or a catalogue is not.
+func TestAssumedWindows(t *testing.T) {
+	for text, assumed := range map[string]bool{
+		"[model]\nname = \"mine\"\n":                                                  true,
+		"[model]\nname = \"gpt-6-whatever\"\n":                                        true,
+		"[model]\nname = \"gpt-6\"\nwindow = 272000\n":                                false,
+		"[model]\nname = \"gpt-4o\"\n":                                                false,
+		"[model]\nname = \"m\"\n[[profiles]]\nmatch = \"m\"\nwindow = 9000\n":         false,
+		"[model]\nname = \"gpt-6\"\n[[profiles]]\nmatch = \"gpt-6\"\nmax_turns = 9\n": true,
+	} {
+		_, warnings, err := loadConfig(writeConfig(t, text), env())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(strings.Join(warnings, "\n"), "nothing is confirmed of this model"); got != assumed {
+			t.Errorf("%q: %v", text, warnings)
+		}
+	}
+}
+
 // TestMessagesGoToTheirMaker: neither the address nor the key of another provider is used for them.
 func TestMessagesGoToTheirMaker(t *testing.T) {
 	cfg, _, err := loadConfig(writeConfig(t, "[model]\nname = \"claude-sonnet-4\"\napi = \"messages\"\n"),
