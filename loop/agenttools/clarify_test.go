@@ -19,6 +19,7 @@ type answerer struct {
 }
 
 func (p *answerer) Ask(_ context.Context, q tools.Question) (tools.Answer, error) {
+	q.Scope.Tell = nil // no function equals another
 	p.asked = append(p.asked, q)
 	return p.answer, nil
 }
