@@ -3,8 +3,10 @@ package gateway_test
 import (
 	"fmt"
 
+	"github.com/talaria-agent/talaria/loop"
 	"github.com/talaria-agent/talaria/loop/agenttools"
 	"github.com/talaria-agent/talaria/tools"
+	"github.com/talaria-agent/talaria/tools/skills"
 )
 
 // agentTools makes the agent-level tools that a script asks for by "agent = NAME, NAME" in its config.
@@ -20,6 +22,10 @@ func (r *rig) agentTools() (all []tools.Tool, err error) {
 			notes := agenttools.NewNotes(r.cfg.WorkRoot+"-notes", agenttools.DefaultMemoryLimit, agenttools.DefaultUserLimit)
 			r.notebook = notes
 			set, err = agenttools.NewMemory(notes)
+		case "skills":
+			library := skills.NewLibrary(skills.Options{Own: r.cfg.WorkRoot + "-skills", Suspicious: loop.Suspicious})
+			r.skillbook = library
+			set, err = skills.New(library)
 		case "session_search":
 			set, err = agenttools.NewSearch(r.store)
 		case "delegation":

@@ -49,6 +49,7 @@ type rig struct {
 	shadow    string       // a place in shadow
 	reactions bool         // what is seen includes reactions; whether a message waits can be a matter of chance
 	notebook  gateway.Notebook
+	skillbook gateway.Skillbook
 	agent     []string // toolsets that work on the session
 	ops       bool     // there are the tools that read logs, metrics and documents
 	opsFolder string   // where the logs and documents are
@@ -187,7 +188,7 @@ func (r *rig) start() {
 	copies := checkpoint.New(checkpoint.Options{Folder: r.cfg.WorkRoot + "-copies", Keep: 20, Skip: []string{loop.ResultsFolder}, Log: log})
 	runner.Hooks = append(runner.Hooks, copies)
 	parts := gateway.Parts{
-		Store: r.mortal, Adapters: []platforms.Adapter{adapter}, Tools: r.tools, Missing: r.missing, Notes: r.notebook, Log: log, Recorder: recorder, Compressor: before, Runner: runner,
+		Store: r.mortal, Adapters: []platforms.Adapter{adapter}, Tools: r.tools, Missing: r.missing, Notes: r.notebook, Skills: r.skillbook, Log: log, Recorder: recorder, Compressor: before, Runner: runner,
 		Observe: r.counts.observe, Checkpoints: copies, Background: &r.background,
 	}
 	if r.smart {

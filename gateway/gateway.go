@@ -79,6 +79,7 @@ type Parts struct {
 	Tools      *tools.Registry
 	Missing    []tools.Missing // what /tools says of tools that the config wants and that are not there
 	Notes      Notebook        // nil = nothing is noted about anybody
+	Skills     Skillbook       // nil = there are none
 	Recorder   Recorder        // nil = turns are not recorded
 	Judge      Judge           // looks at calls before people are asked; nil = people are always asked
 	// Checkpoints keeps copies of work folders; it must be one of the runner's hooks, too. nil = none are kept.

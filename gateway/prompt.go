@@ -51,6 +51,12 @@ func (t *turn) prompt(s *sessions.Session) (entries []sessions.Entry) {
 			layers.Person = who(o.Sender)
 		}
 	}
+	if g.parts.Skills != nil {
+		layers.Skills = g.parts.Skills.Index(func(tool string) bool {
+			_, ok := g.parts.Tools.Lookup(tool)
+			return ok
+		})
+	}
 	if work := t.workFolder(); work != "" {
 		file, suspicion, err := loop.FindContextFile(work)
 		if err != nil {

@@ -12,6 +12,7 @@ type PromptLayers struct {
 	Memory      string      // what was noted in earlier conversations, as it was when the session began
 	Profile     string      // and about the person
 	Person      string      // who that is, where several people write; empty = the one who writes
+	Skills      string      // the list of what can be read with skill_view
 	ContextFile ContextFile // of the work folder
 	Started     time.Time   // of the session; its location is the zone that the person is told about
 	Platform    string      // hint about where the answer will be read
@@ -46,6 +47,9 @@ func BuildPrompt(layers PromptLayers) string {
 		parts = append(parts, toolRules)
 	}
 	parts = append(parts, notes(layers)...)
+	if text := strings.TrimSpace(layers.Skills); text != "" {
+		parts = append(parts, "# Skills\n\nHow things are done here is written down. Before a task that one of these is about, read it with skill_view.\n\n"+text)
+	}
 	if text := strings.TrimSpace(layers.ContextFile.Text); text != "" {
 		parts = append(parts, fmt.Sprintf("# From the file %s\n\n%s", layers.ContextFile.Name, text))
 	}

@@ -179,12 +179,12 @@ func TestPromptAndDeclarationsAreByteStable(t *testing.T) {
 	}
 	zone := time.FixedZone("CET", 3600)
 	layers := PromptLayers{
-		Identity: "You are T.", WithTools: true, ContextFile: ContextFile{Name: "AGENTS.md", Text: "Be kind.\n"},
+		Identity: "You are T.", WithTools: true, Memory: "Tea.", Profile: "Likes it.", Skills: "- brew: How.", ContextFile: ContextFile{Name: "AGENTS.md", Text: "Be kind.\n"},
 		Started: time.Date(2026, 5, 4, 3, 2, 1, 0, zone), Platform: "Telegram",
 	}
 	got := BuildPrompt(layers)
 	at := -1
-	for _, part := range []string{"You are T.", "# Tools", "AGENTS.md\n\nBe kind.\n\n", "Monday, 4 May 2026, 03:02 +01:00 (zone CET)", "Telegram"} {
+	for _, part := range []string{"You are T.", "# Tools", "Tea.", "Likes it.", "# Skills", "- brew: How.", "AGENTS.md\n\nBe kind.\n\n", "Monday, 4 May 2026, 03:02 +01:00 (zone CET)", "Telegram"} {
 		i := strings.Index(got, part)
 		if i <= at {
 			t.Errorf("%q is missing or not in its place in %q", part, got)

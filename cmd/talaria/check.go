@@ -91,6 +91,7 @@ func check(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	go func() { asked <- ask(ctx, adapters, *listen) }()
 	go func() { probed <- probeModel(ctx, &cfg, *probe) }()
 	r.sandbox(&cfg)
+	r.skills(&cfg)
 	r.database(&cfg)
 	r.web(ctx, &cfg)
 	r.ops(ctx, &cfg)

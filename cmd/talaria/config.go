@@ -35,6 +35,7 @@ type Config struct {
 	Web        WebConfig        `toml:"web"`
 	Ops        OpsConfig        `toml:"ops"`
 	Hooks      []HookConfig     `toml:"hooks"`
+	Skills     SkillsConfig     `toml:"skills"`
 	Memory     MemoryConfig     `toml:"memory"`
 	Delegation DelegationConfig `toml:"delegation"`
 	Progress   ProgressConfig   `toml:"progress"`

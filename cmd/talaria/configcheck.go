@@ -170,6 +170,7 @@ func validate(cfg *Config) []string {
 	validateWorkspace(c, cfg)
 	validateWeb(c, &cfg.Web)
 	validateOps(c, &cfg.Ops)
+	validateSkills(c, &cfg.Skills)
 	if slices.Contains(cfg.Tools.Deny, "") {
 		c.add("tools.deny", "an empty pattern forbids nothing; take it out")
 	}

@@ -73,7 +73,7 @@ func (c *Config) lists() []*[]string {
 		&a.Telegram.Users, &a.Telegram.Chats, &a.Telegram.Admins,
 		&a.Slack.Users, &a.Slack.Chats, &a.Slack.Admins,
 		&a.Discord.Users, &a.Discord.Chats, &a.Discord.Admins,
-		&c.Ops.Logs, &c.Ops.Units, &c.Ops.Documents,
+		&c.Ops.Logs, &c.Ops.Units, &c.Ops.Documents, &c.Skills.Dirs,
 	}
 }
 

@@ -66,7 +66,6 @@ var owners = map[string][]string{
 	"github.com/fsnotify/fsnotify":                       {"cmd/talaria"},
 	"github.com/charmbracelet/x/term":                    {"cmd/talaria"},
 	"charm.land/huh/v2":                                  {"cmd/talaria"},
-	"go.yaml.in/yaml/v4":                                 {"cmd/talaria"},
 	"github.com/BurntSushi/toml":                         {"cmd/talaria"},
 	"github.com/prometheus/client_golang":                {"gateway/metrics"},
 	"go.opentelemetry.io/otel":                           {"gateway/tracing"},
@@ -86,6 +85,7 @@ var owners = map[string][]string{
 	"github.com/klippa-app/go-pdfium":                    {"tools/web"},
 	"github.com/tetratelabs/wazero":                      {"tools/web"},
 	"golang.org/x/image":                                 {"tools/ops"},
+	"go.yaml.in/yaml/v3":                                 {"cmd/talaria", "tools/skills"},
 	"github.com/landlock-lsm/go-landlock":                {"tools/terminal"},
 	"github.com/creack/pty":                              {"tools/terminal"},
 }

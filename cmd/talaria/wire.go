@@ -21,6 +21,7 @@ import (
 	"github.com/talaria-agent/talaria/platforms/telegram"
 	"github.com/talaria-agent/talaria/sessions"
 	"github.com/talaria-agent/talaria/tools"
+	"github.com/talaria-agent/talaria/tools/skills"
 	"github.com/talaria-agent/talaria/tools/terminal"
 )
 
@@ -127,6 +128,9 @@ func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter,
 	}
 	if slices.Contains(cfg.Tools.Toolsets, "memory") {
 		parts.Notes = notes
+	}
+	if slices.Contains(cfg.Tools.Toolsets, skills.Toolset) {
+		parts.Skills = cfg.skills()
 	}
 	if cfg.Recording.MaxMB > 0 {
 		parts.Recorder = cfg.recordings()

@@ -20,6 +20,7 @@ import (
 	"github.com/talaria-agent/talaria/tools/checkpoint"
 	"github.com/talaria-agent/talaria/tools/files"
 	"github.com/talaria-agent/talaria/tools/hooks"
+	"github.com/talaria-agent/talaria/tools/skills"
 	"github.com/talaria-agent/talaria/tools/terminal"
 )
 
@@ -40,6 +41,7 @@ func toolsets() []toolset {
 		{name: "web", usual: true, make: (*kit).web},
 		{name: "ops", make: (*kit).ops, wanted: func(c *Config) bool { return c.Ops.some() }},
 		{name: "memory", usual: true, make: func(k *kit) ([]tools.Tool, error) { return agenttools.NewMemory(k.notes) }},
+		{name: skills.Toolset, usual: true, make: func(k *kit) ([]tools.Tool, error) { return skills.New(k.cfg.skills()) }},
 		{name: "todo", usual: true, make: func(*kit) ([]tools.Tool, error) { return agenttools.NewTodo() }},
 		{name: "session_search", usual: true, make: func(k *kit) ([]tools.Tool, error) { return agenttools.NewSearch(k.past) }},
 		{name: "clarify", usual: true, make: func(*kit) ([]tools.Tool, error) { return agenttools.NewClarify() }},
