@@ -78,6 +78,9 @@ func (r *rig) configure(text string) {
 		case "approval":
 			r.ask = map[string][]tools.Risk{"ask": {tools.Executes}, "smart": {tools.Executes}, "outside": {tools.Outside}, "writes": {tools.Writes}}[value]
 			r.smart = value == "smart"
+		case "max_file":
+			r.cfg.Files = gateway.DefaultFiles()
+			r.cfg.Files.MaxBytes = int64(number(value))
 		case "ops":
 			r.ops = value == "yes"
 		case "terminal":

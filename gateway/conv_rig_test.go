@@ -34,6 +34,7 @@ type rig struct {
 	world     world
 	net       *memnet.Listener
 	store     sessions.Store
+	script    *txtar.Archive
 	model     *scripted
 	cfg       gateway.Config
 	tools     *tools.Registry
@@ -81,7 +82,7 @@ func newRig(t *testing.T, p platforms.Name, store sessions.Store, script *txtar.
 		t.Fatal(err)
 	}
 	r := &rig{
-		t: t, world: w, net: memnet.Listen(), store: store, model: model, log: &logBuffer{}, counts: newCounts(),
+		t: t, script: script, world: w, net: memnet.Listen(), store: store, model: model, log: &logBuffer{}, counts: newCounts(),
 		limits: loop.DefaultLimits(), window: 128_000, threads: map[string]string{},
 		cfg: gateway.Config{
 			Access: gateway.Access{

@@ -21,7 +21,7 @@ const patience = 3 * time.Minute
 //
 //	alice dm: TEXT           somebody writes; places are dm, dm2, dmx, group, thread; "@bot " in front mentions the bot;
 //	                         a leading / becomes ! on Slack
-//	alice dm file NAME: TEXT with an attached file
+//	alice dm file NAME: TEXT with an attached file: the script's section "upload/NAME", else some text
 //	alice edits dm: OLD => NEW
 //	alice deletes dm: TEXT
 //	alice presses dm: LABEL  the newest button of that label
@@ -37,7 +37,7 @@ const patience = 3 * time.Minute
 //	forbid NAME              from the next start on somebody may not use the bot any more
 //	logged: TEXT             the gateway's log contains it
 //	shadowed: WORDS          a line of the shadow file contains them all
-//	fault send|edit|delete|draft|find|findthread|poll KIND [DURATION] [xN]   the next such call, or the next N, goes wrong: 429, 500, cut, lose, html,
+//	fault send|edit|delete|draft|file|find|findthread|poll KIND [DURATION] [xN]   the next such call, or the next N, goes wrong: 429, 500, cut, lose, html,
 //	                         denied, gone, slow (it takes the duration)
 //	migrate group CHAT       Telegram makes another chat of it; the old one is "before"
 //	unfault                  no more of these
@@ -218,13 +218,21 @@ func (r *rig) person(words []string, text string) error {
 		say.Text = "!" + say.Text[1:]
 	}
 	if len(words) == 4 && words[2] == "file" {
-		say.File = words[3]
+		say.File, say.Data = words[3], r.upload(words[3])
 	}
 	id, err := stage.Say(say)
 	if err == nil && words[1] == "thread" && thread == "" {
 		r.threads["thread"] = id
 	}
 	return err
+}
+
+// upload is the content of a file that somebody sends, nil if the script does not care.
+func (r *rig) upload(name string) []byte {
+	if text := section(r.script, "upload/"+name); text != "" {
+		return []byte(text)
+	}
+	return nil
 }
 
 // place returns the chat and thread that a script's place stands for.
@@ -372,6 +380,8 @@ func (r *rig) fault(call, kind string, more []string) error {
 		}[r.world.name]
 	case "draft":
 		f.Method = "sendMessageDraft"
+	case "file":
+		f.Method = "file"
 	case "poll":
 		f.Method = "getUpdates"
 	case "find", "findthread":

@@ -55,6 +55,7 @@ type Config struct {
 	EditEvery        time.Duration             // shortest distance between two edits of a bubble
 	CatchUp          time.Duration             // how old may be what was written while we were away and is answered; 0 = nothing is
 	WorkRoot         string                    // folder that holds the conversations' work folders
+	Files            Files                     // what is done with files that people send; zero = DefaultFiles
 	Workspace        string                    // one work folder for all conversations instead; empty = each has its own
 	Retention        Retention                 // what is removed by itself
 	NewWork          func(folder string) error // fills a work folder that was just made; nil = it stays empty

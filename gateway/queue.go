@@ -148,12 +148,12 @@ func withdrawn(n int) string {
 // unworkable says, for the person, why a turn cannot work on these messages; empty if it can.
 func unworkable(inputs []*input) string {
 	for _, in := range inputs {
-		if strings.TrimSpace(in.Message.Text) != "" {
+		if strings.TrimSpace(in.Message.Text) != "" || slices.ContainsFunc(in.Message.Attachments, fetchable) {
 			return ""
 		}
 	}
 	if sent := inputs[0].Message.Attachments; len(sent) > 0 {
-		return fmt.Sprintf("I got a %s without any text, and I cannot open it yet. Please say in words what you need.", sent[0].Kind)
+		return fmt.Sprintf("I got a %s without any text, and cannot open that. Please say in words what you need.", sent[0].Kind)
 	}
 	return "I got an empty message. Please write what you need."
 }

@@ -41,6 +41,7 @@ func (g *Gateway) Change(cfg Config, live Live) {
 // adopt makes settings those of this moment.
 func (g *Gateway) adopt(cfg Config, live Live) {
 	live.Runner.Approver, live.Runner.Asker = g, g
+	cfg.Files = cmp.Or(cfg.Files, DefaultFiles())
 	g.current.Store(&settings{Config: cfg, Live: live})
 }
 

@@ -66,7 +66,7 @@ func (c Returned) class(outcome sessions.Outcome, risk tools.Risk) tools.Failure
 func (c Returned) text(spec tools.Spec, scope tools.Scope, limits Limits) string {
 	text := shape(c.Result, spec, scope, limits)
 	if spec.Untrusted {
-		text = fromOutside(spec.Name, text)
+		text = FromOutside(spec.Name, text)
 	}
 	if c.Note != "" {
 		text += "\n\nThe operator's rules say: " + c.Note

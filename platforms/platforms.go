@@ -11,6 +11,7 @@ package platforms
 
 import (
 	"context"
+	"io"
 	"time"
 )
 
@@ -159,6 +160,12 @@ type (
 	// back, by the Data of its buttons, or by its text if it has none. An error says that nobody can tell.
 	Finder interface {
 		Find(ctx context.Context, at Address, out Outgoing, since time.Time) (messageID string, err error)
+	}
+	// Fetcher reads a file that came with a message. It writes at most so many bytes; class TooLong says that the file
+	// has more, or more than the platform gives to bots. What was written before an error is of no use. The caller bounds
+	// the time by the context, and may call it again after any error.
+	Fetcher interface {
+		Fetch(ctx context.Context, a Attachment, into io.Writer, most int64) error
 	}
 	// Checker asks the platform who the bot is and what keeps it from working, for `talaria check` and `talaria setup`,
 	// without starting to receive: nothing that waits for the bot is lost. Where another program can take the bot's

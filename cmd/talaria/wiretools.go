@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/talaria-agent/talaria/gateway"
 	"github.com/talaria-agent/talaria/gateway/chattools"
 	"github.com/talaria-agent/talaria/loop"
 	"github.com/talaria-agent/talaria/loop/agenttools"
@@ -264,6 +265,6 @@ func wireCheckpoints(cfg *Config, log *slog.Logger) (*checkpoint.Store, error) {
 		return nil, err
 	}
 	return checkpoint.New(checkpoint.Options{
-		Folder: cfg.checkpoints(), Keep: cfg.Tools.Checkpoints, Skip: []string{loop.ResultsFolder}, Secret: secrets.Match, Log: log,
+		Folder: cfg.checkpoints(), Keep: cfg.Tools.Checkpoints, Skip: []string{loop.ResultsFolder, gateway.AttachmentsFolder}, Secret: secrets.Match, Log: log,
 	}), nil
 }

@@ -51,6 +51,7 @@ type Adapter struct {
 	log     *slog.Logger
 	link    *platforms.ConnectionLog
 	api     *api
+	base    *url.URL // of the HTTP API
 	dialect markup.Dialect
 	places  *places
 	edits   *recent // edit times of messages, to tell edits from other changes
@@ -79,6 +80,7 @@ var (
 	_ platforms.CommandRegistrar = (*Adapter)(nil)
 	_ platforms.Prober           = (*Adapter)(nil)
 	_ platforms.Historian        = (*Adapter)(nil)
+	_ platforms.Fetcher          = (*Adapter)(nil)
 )
 
 // New makes an adapter; it connects to nothing yet.
@@ -106,7 +108,7 @@ func New(cfg Config) (*Adapter, error) {
 	}
 	log := cfg.Log.With("platform", platforms.Discord)
 	return &Adapter{
-		cfg: cfg, log: log, link: platforms.NewConnectionLog(log), api: api, dialect: markup.Discord(),
+		cfg: cfg, log: log, link: platforms.NewConnectionLog(log), api: api, base: base, dialect: markup.Discord(),
 		places: newPlaces(), edits: newRecent(), odd: newOddities(log),
 	}, nil
 }

@@ -53,7 +53,7 @@ func TestMessages(t *testing.T) {
 			sim.Say{Chat: dm, File: "notes.bin"},
 			platforms.Message{
 				Origin:      platforms.Origin{Address: at(dm), Kind: platforms.Direct, Sender: person, Title: "Ann"},
-				Attachments: []platforms.Attachment{{Kind: "document", Name: "notes.bin", Type: "application/octet-stream", Size: 1234}}, Mentioned: true,
+				Attachments: []platforms.Attachment{{Kind: "document", Name: "notes.bin", Type: "text/plain", Size: 19}}, Mentioned: true,
 			},
 		},
 	} {

@@ -68,6 +68,7 @@ type (
 		Type     string  `json:"content_type"`
 		Size     int64   `json:"size"`
 		Duration float64 `json:"duration_secs"`
+		URL      string  `json:"url"`
 	}
 
 	wireSticker struct {

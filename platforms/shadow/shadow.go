@@ -24,6 +24,7 @@ type connected interface {
 	platforms.Deleter
 	platforms.Typer
 	platforms.Reactor
+	platforms.Fetcher
 	platforms.Checker
 	platforms.Prober
 	platforms.Paced

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -92,6 +93,8 @@ func (l *loud) Typing(_ context.Context, at platforms.Address) error { return l.
 func (l *loud) React(_ context.Context, at platforms.Address, _, _ string) error {
 	return l.call("react", at)
 }
+
+func (l *loud) Fetch(context.Context, platforms.Attachment, io.Writer, int64) error { return nil }
 
 func (l *loud) Find(_ context.Context, at platforms.Address, _ platforms.Outgoing, _ time.Time) (string, error) {
 	return "real", l.call("find", at)

@@ -8,6 +8,7 @@ package sim
 
 import (
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -67,7 +68,40 @@ type Say struct {
 	Text               string
 	Mention            bool
 	ReplyTo            string // message id
-	File               string // name of an attached document; its content is arbitrary
+	File               string // name of an attached file
+	Data               []byte // its content; nil = some text
+	Size               int64  // what it claims to be long, for files that are too long to make; 0 = what it is
+}
+
+// Upload is a file that a person has sent.
+type Upload struct {
+	Name, Type string
+	Data       []byte
+	Size       int64
+}
+
+// Upload returns the file of the message, nil if it has none. Its type is that of its content.
+func (s Say) Upload() *Upload {
+	if s.File == "" {
+		return nil
+	}
+	u := &Upload{Name: s.File, Data: s.Data, Size: s.Size}
+	if u.Data == nil {
+		u.Data = []byte("This is " + s.File + ".\n")
+	}
+	if u.Size == 0 {
+		u.Size = int64(len(u.Data))
+	}
+	u.Type, _, _ = strings.Cut(http.DetectContentType(u.Data), ";")
+	return u
+}
+
+// Title is the file's name, empty if there is none.
+func (u *Upload) Title() string {
+	if u == nil {
+		return ""
+	}
+	return u.Name
 }
 
 // Message is a message as it shows now.

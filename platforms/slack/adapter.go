@@ -73,6 +73,7 @@ var (
 	_ platforms.Prober  = (*Adapter)(nil)
 
 	_ platforms.Historian = (*Adapter)(nil)
+	_ platforms.Fetcher   = (*Adapter)(nil)
 )
 
 const (

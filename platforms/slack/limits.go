@@ -29,7 +29,7 @@ func limitOf(class string) platforms.Limit {
 		return platforms.Limit{Every: 1500 * time.Millisecond, Burst: 10}
 	case "conversations.history", "conversations.replies": // tier 3 for an app that is not sold
 		return platforms.Limit{Every: 1500 * time.Millisecond, Burst: 10}
-	case "chat.postEphemeral", "users.info": // tier 4: 100 a minute
+	case "chat.postEphemeral", "files.info", "users.info": // tier 4: 100 a minute
 		return platforms.Limit{Every: 750 * time.Millisecond, Burst: 20}
 	case "assistant.threads.setStatus": // 600 a minute
 		return platforms.Limit{Every: 125 * time.Millisecond, Burst: 100}

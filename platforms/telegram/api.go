@@ -31,6 +31,7 @@ const (
 // those are added here.
 type api struct {
 	token     string
+	base      string // of all addresses
 	endpoint  string // with %s for token and method
 	client    *http.Client
 	transport *http.Transport
@@ -60,6 +61,7 @@ func newAPI(cfg Config) *api {
 	}
 	return &api{
 		token:     cfg.Token,
+		base:      strings.TrimRight(cfg.APIURL, "/"),
 		endpoint:  strings.TrimRight(cfg.APIURL, "/") + "/bot%s/%s",
 		transport: t,
 		client: &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error {

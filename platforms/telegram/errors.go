@@ -81,7 +81,7 @@ func classOf(c call, refused *tgbotapi.Error) platforms.Class {
 		return platforms.Fatal
 	case code == http.StatusForbidden:
 		return platforms.Forbidden
-	case code == http.StatusRequestEntityTooLarge, says("is too long", "MESSAGE_TOO_LONG"):
+	case code == http.StatusRequestEntityTooLarge, says("is too long", "MESSAGE_TOO_LONG", "file is too big"):
 		return platforms.TooLong
 	case code == http.StatusConflict:
 		return platforms.Transient

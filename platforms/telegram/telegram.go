@@ -59,6 +59,7 @@ var (
 	_ platforms.Typer            = (*Adapter)(nil)
 	_ platforms.Streamer         = (*Adapter)(nil)
 	_ platforms.Reactor          = (*Adapter)(nil)
+	_ platforms.Fetcher          = (*Adapter)(nil)
 	_ platforms.Checker          = (*Adapter)(nil)
 	_ platforms.CommandRegistrar = (*Adapter)(nil)
 	_ platforms.Prober           = (*Adapter)(nil)

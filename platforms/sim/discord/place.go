@@ -85,7 +85,7 @@ type message struct {
 	components          []any
 	embeds              []any
 	reactions           []string
-	file                string
+	file                *sim.Upload
 	nonce               any
 	extra               object // fields of the wire form that only some messages have
 }
@@ -138,10 +138,10 @@ func (s *Server) wire(m *message) object {
 	if !m.edited.IsZero() {
 		o["edited_timestamp"] = stamp(m.edited)
 	}
-	if m.file != "" {
+	if m.file != nil {
 		o["attachments"] = []object{{
-			"id": m.id, "filename": m.file, "size": 1234, "content_type": "application/octet-stream",
-			"url": "https://cdn.discordapp.com/attachments/" + m.place.id + "/" + m.id + "/" + m.file + "?ex=0&is=0&hm=0", "proxy_url": "",
+			"id": m.id, "filename": m.file.Name, "size": m.file.Size, "content_type": m.file.Type,
+			"url": s.signed(m), "proxy_url": "",
 		}}
 	}
 	if m.nonce != nil {
@@ -172,7 +172,7 @@ func (s *Server) look(m *message) sim.Message {
 	out := sim.Message{
 		ID: m.id, Chat: m.place.chat(), Thread: m.place.thread(), User: m.author, Wire: m.content, Visible: visible, HTML: html,
 		ReplyTo: m.replyTo, Silent: m.flags&flagSuppressNotifications != 0, Edited: !m.edited.IsZero(),
-		Reactions: slices.Clone(m.reactions), File: m.file, At: m.at,
+		Reactions: slices.Clone(m.reactions), File: m.file.Title(), At: m.at,
 	}
 	for _, row := range m.components {
 		var buttons []sim.Button

@@ -64,6 +64,7 @@ func (s *Server) routes() http.Handler {
 	on("POST /interactions/{interaction}/{token}/callback", "POST /interactions/callback", s.respond)
 	on("GET /applications/{application}/commands", "GET /applications/commands", s.getCommands)
 	on("PUT /applications/{application}/commands", "PUT /applications/commands", s.putCommands)
+	mux.HandleFunc("GET /attachments/{channel}/{message}/{name}", s.serveFile)
 	mux.HandleFunc("/gateway/", s.connect)
 	mux.HandleFunc("/resume/", s.connect)
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusNotFound, errNotFound.body()) })
@@ -73,6 +74,7 @@ func (s *Server) routes() http.Handler {
 // serve runs one call with all that surrounds it: faults, the token, rate limits, the description, the lock.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, route string, h handle) {
 	c := &call{Request: r, route: route}
+	s.seen(r)
 	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
 	if err != nil {
 		s.refuse(w, errTooLarge)

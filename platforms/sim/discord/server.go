@@ -76,6 +76,7 @@ type Server struct {
 	log          []sim.Event
 	changed      chan struct{}
 	gateway      gateway
+	host         string // see seen
 	limits       limiter
 	check        *spec.Description
 	violations   []string

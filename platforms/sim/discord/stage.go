@@ -57,7 +57,7 @@ func (s *Server) Say(say sim.Say) (string, error) {
 	if say.ReplyTo != "" && p.find(say.ReplyTo) == nil {
 		return "", fmt.Errorf("no message %q to reply to", say.ReplyTo)
 	}
-	m := &message{id: s.ids.next(), author: say.User, content: content, at: time.Now(), place: p, replyTo: say.ReplyTo, file: say.File}
+	m := &message{id: s.ids.next(), author: say.User, content: content, at: time.Now(), place: p, replyTo: say.ReplyTo, file: say.Upload()}
 	s.notify(m, mentionRule{everything: true, repliedUser: true})
 	s.publish(m)
 	return m.id, nil

@@ -140,15 +140,11 @@ func (s *Server) wire(c *chat, m *message) object {
 	if m.edited != "" {
 		o["edited"] = object{"user": s.wireUser(m.user), "ts": m.edited}
 	}
-	if m.file != "" {
+	if m.file != nil {
 		o["subtype"], o["upload"] = "file_share", false
 		delete(o, "client_msg_id")
 		delete(o, "team")
-		o["files"] = []object{{
-			"id": "F" + strings.ReplaceAll(m.ts, ".", ""), "name": m.file, "title": m.file,
-			"mimetype": "application/octet-stream", "filetype": "binary", "size": 1024, "user": m.user, "mode": "hosted",
-			"url_private": "https://files.slack.com/files-pri/" + m.file,
-		}}
+		o["files"] = []object{m.upload("https://files.slack.com")}
 	}
 	return o
 }

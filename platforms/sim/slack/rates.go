@@ -29,6 +29,7 @@ func methodRates() map[string]rate {
 		"conversations.info":          perMinute(50),
 		"conversations.open":          perMinute(50),
 		"conversations.replies":       perMinute(50),
+		"files.info":                  perMinute(100),
 		"reactions.add":               perMinute(50),
 		"users.info":                  perMinute(100),
 	}

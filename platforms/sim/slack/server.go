@@ -103,11 +103,12 @@ func New(cfg Config) *Server {
 	s.hub = newHub(&s.faults.Events, rand.New(rand.NewPCG(cfg.Seed, 2)))
 	s.mux.HandleFunc("/api/{method}", s.serveMethod)
 	s.mux.HandleFunc("/link/", s.hub.serveLink)
+	s.mux.HandleFunc("/files-pri/{id}/{name}", s.serveFile)
 	s.mux.HandleFunc("POST /respond/{id}", s.serveResponse)
 	return s
 }
 
-// Handler serves the Web API below /api/, the sockets below /link/ and the response URLs below /respond/.
+// Handler serves the Web API below /api/, the sockets below /link/, files below /files-pri/ and the response URLs below /respond/.
 func (s *Server) Handler() http.Handler { return s.mux }
 
 // Close ends all sockets and timers and waits for their goroutines.

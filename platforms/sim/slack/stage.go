@@ -54,7 +54,7 @@ func (s *Server) Say(say sim.Say) (string, error) {
 		return "", errors.New("sending messages to this app has been turned off")
 	}
 	now := time.Now()
-	m := &message{ts: c.stamp(now), thread: thread, user: say.User, text: text, file: say.File, at: now}
+	m := &message{ts: c.stamp(now), thread: thread, user: say.User, text: text, file: say.Upload(), at: now}
 	c.add(m)
 	s.happened("say", s.shown(c, m))
 	s.emitMessage(c, m)

@@ -57,6 +57,7 @@ func methods() map[string]method {
 		"conversations.info":          (*Server).conversationInfo,
 		"conversations.open":          (*Server).conversationOpen,
 		"conversations.replies":       (*Server).threadReplies,
+		"files.info":                  (*Server).fileInfo,
 		"reactions.add":               (*Server).reactionAdd,
 		"users.info":                  (*Server).userInfo,
 	}

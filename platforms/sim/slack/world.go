@@ -34,7 +34,7 @@ type message struct {
 	blocks   []block
 	metadata json.RawMessage
 	edited   string // ts of the last edit
-	file     string
+	file     *sim.Upload
 	reacted  []string
 	at       time.Time
 }
@@ -131,6 +131,6 @@ func (s *Server) shown(c *chat, m *message) sim.Message {
 		ID: m.ts, Chat: c.ID, Thread: m.thread, User: m.user, Wire: m.text,
 		Visible: d.visible.String(), HTML: d.html.String(),
 		Edited: m.edited != "", Buttons: buttonsOf(m.blocks), Reactions: slices.Clone(m.reacted),
-		File: m.file, At: m.at,
+		File: m.file.Title(), At: m.at,
 	}
 }

@@ -50,6 +50,7 @@ type method func(s *Server, r *http.Request, p params) (any, *refusal)
 func methods() map[string]method {
 	return map[string]method{
 		"getme":                  (*Server).getMe,
+		"getfile":                (*Server).getFile,
 		"getupdates":             (*Server).getUpdates,
 		"getwebhookinfo":         (*Server).getWebhookInfo,
 		"sendmessage":            (*Server).sendMessage,
@@ -66,6 +67,10 @@ func methods() map[string]method {
 
 // serve answers one request: /bot<token>/<method>.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	if strings.HasPrefix(r.URL.Path, "/file/") {
+		s.serveFile(w, r)
+		return
+	}
 	token, name, ok := strings.Cut(strings.TrimPrefix(r.URL.Path, "/bot"), "/")
 	if !ok || !strings.HasPrefix(r.URL.Path, "/bot") {
 		answer(w, nil, &refusal{code: http.StatusNotFound, description: "Not Found"})

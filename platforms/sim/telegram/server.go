@@ -7,7 +7,7 @@
 // which they came about. Memory is bounded: a chat keeps its last messages, the log its last events, the queue what
 // the real service keeps (24 hours, button presses 150 seconds).
 //
-// Not simulated: the delivery to webhooks, files, inline mode, channels. Unless Options.Privacy is set the bot sees all
+// Not simulated: the delivery to webhooks, uploads, inline mode, channels. Unless Options.Privacy is set the bot sees all
 // group messages, as an administrator does. A person's DM counts as started, so that the bot may write first.
 package telegram
 
@@ -53,6 +53,7 @@ type Server struct {
 	queue      queue
 	limits     limiter
 	presses    map[string]*press
+	given      map[string]givenFile // by path
 	lastPress  int64
 	commands   []Command
 	log        []sim.Event
@@ -83,6 +84,7 @@ func New(opts Options) *Server {
 		queue:   newQueue(),
 		limits:  newLimiter(),
 		presses: map[string]*press{},
+		given:   map[string]givenFile{},
 		changed: make(chan struct{}),
 	}
 }
@@ -99,7 +101,7 @@ func (s *Server) Username() string { return s.opts.Username }
 // Faults is the fault script. Fault.Method is a Bot API method, Fault.Chat a chat id.
 func (s *Server) Faults() *sim.Faults { return &s.faults }
 
-// Handler serves /bot<token>/<method>.
+// Handler serves /bot<token>/<method> and /file/bot<token>/<path>.
 func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.serve) }
 
 // Close ends waiting polls and refuses further ones. The simulator's state can still be looked at.

@@ -82,7 +82,7 @@ func (s *Server) Say(say sim.Say) (string, error) {
 	for i, part := range splitTyped(text) {
 		m := &message{from: u, thread: thread, source: part, text: part, entities: recognise(part, nil), at: time.Now()}
 		if i == 0 {
-			m.replyTo, m.file = replyTo, say.File
+			m.replyTo, m.file = replyTo, say.Upload()
 		}
 		s.add(c, m)
 		if i == 0 {

@@ -103,7 +103,7 @@ type message struct {
 	replyTo  int
 	silent   bool
 	reaction []string
-	file     string
+	file     *sim.Upload
 	topic    string // name of the topic that this message created
 	at       time.Time
 	edited   time.Time
@@ -122,9 +122,10 @@ func (m *message) wire(c *chat, withReply bool) *wireMessage {
 	switch {
 	case m.topic != "":
 		w.ForumTopicCreated = &wireTopic{Name: m.topic, IconColor: 7322096}
-	case m.file != "":
-		id := "file-" + c.key() + "-" + strconv.Itoa(m.id)
-		w.Document = &wireDocument{FileID: id, FileUniqueID: id, FileName: m.file, MimeType: "application/octet-stream", FileSize: 1024}
+	case m.file != nil:
+		w.Document = &wireDocument{
+			FileID: m.fileID(c), FileUniqueID: m.fileID(c), FileName: m.file.Name, MimeType: m.file.Type, FileSize: m.file.Size,
+		}
 		w.Caption, w.CaptionEntities = m.text, m.entities
 	default:
 		w.Text, w.Entities = m.text, m.entities
@@ -148,7 +149,7 @@ func (m *message) show(c *chat, bot *user) sim.Message {
 	shown := sim.Message{
 		ID: strconv.Itoa(m.id), Chat: c.key(), Thread: c.threadName(m.thread), User: m.from.key(),
 		Wire: m.source, Visible: m.text, HTML: drawHTML(m.text, m.entities),
-		Silent: m.silent, Edited: !m.edited.IsZero(), Reactions: m.reaction, File: m.file, At: m.at,
+		Silent: m.silent, Edited: !m.edited.IsZero(), Reactions: m.reaction, File: m.file.Title(), At: m.at,
 	}
 	if m.from == bot {
 		shown.User = sim.Bot
