@@ -51,7 +51,7 @@ func (a *Adapter) Fetch(ctx context.Context, file platforms.Attachment, into io.
 		if page != "text/html" || found.Mimetype == "text/html" {
 			return nil
 		}
-		return &platforms.Error{Class: platforms.Forbidden, Err: errors.New("Slack wants a login: the app lacks the scope files:read")}
+		return &platforms.Error{Class: platforms.Forbidden, Err: errors.New("a login is wanted: the app lacks the scope files:read")}
 	})
 }
 

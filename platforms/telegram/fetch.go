@@ -18,7 +18,7 @@ const maxDownload = 20 << 20
 // address holds the bot's token, so it stays in here.
 func (a *Adapter) Fetch(ctx context.Context, file platforms.Attachment, into io.Writer, most int64) error {
 	if file.Size > maxDownload {
-		return &platforms.Error{Class: platforms.TooLong, Op: "telegram getFile", Err: errors.New("Telegram gives bots files of at most 20 MB")}
+		return &platforms.Error{Class: platforms.TooLong, Op: "telegram getFile", Err: errors.New("bots get files of at most 20 MB")}
 	}
 	var where tgbotapi.File
 	err := a.api.do(ctx, call{
