@@ -36,6 +36,7 @@ func commands() []command {
 		{"busy", "Show or set what a new message does while I work.", "mode", (*conversation).cmdBusy},
 		{"status", "Show what I am doing and how full my memory is.", "", (*conversation).cmdStatus},
 		{"tools", "Show what I can use, and what is missing.", "", (*conversation).cmdTools},
+		{"mcp", "Show the MCP servers whose tools I use, and how they are.", "", (*conversation).cmdMCP},
 		{"skills", "Show the skills that I can go by, or what one of them says.", "name", (*conversation).cmdSkills},
 		{"memory", "Show what I have noted about you.", "", (*conversation).cmdMemory},
 		{"undo", "Take back the last exchange, or as many as you say.", "number", (*conversation).cmdUndo},

@@ -81,6 +81,8 @@ func (r *rig) configure(text string) {
 		case "max_file":
 			r.cfg.Files = gateway.DefaultFiles()
 			r.cfg.Files.MaxBytes = int64(number(value))
+		case "servers":
+			r.source = newShop(r.t)
 		case "ops":
 			r.ops = value == "yes"
 		case "terminal":

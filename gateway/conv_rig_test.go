@@ -39,6 +39,7 @@ type rig struct {
 	cfg       gateway.Config
 	tools     *tools.Registry
 	missing   []tools.Missing
+	source    tools.Source
 	limits    loop.Limits
 	window    int
 	fallback  bool         // there is a model before the scripted one, which is always overloaded
@@ -189,7 +190,7 @@ func (r *rig) start() {
 	copies := checkpoint.New(checkpoint.Options{Folder: r.cfg.WorkRoot + "-copies", Keep: 20, Skip: []string{loop.ResultsFolder}, Log: log})
 	runner.Hooks = append(runner.Hooks, copies)
 	parts := gateway.Parts{
-		Store: r.mortal, Adapters: []platforms.Adapter{adapter}, Tools: r.tools, Missing: r.missing, Notes: r.notebook, Skills: r.skillbook, Log: log, Recorder: recorder, Compressor: before, Runner: runner,
+		Store: r.mortal, Adapters: []platforms.Adapter{adapter}, Tools: r.tools, Missing: r.missing, Source: r.source, Notes: r.notebook, Skills: r.skillbook, Log: log, Recorder: recorder, Compressor: before, Runner: runner,
 		Observe: r.counts.observe, Checkpoints: copies, Background: &r.background,
 	}
 	if r.smart {

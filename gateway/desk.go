@@ -180,7 +180,7 @@ func (g *Gateway) zone(name string) (loc *time.Location, problem string) {
 
 // unknownToolset returns the first name of a list that is no toolset here.
 func (g *Gateway) unknownToolset(names []string) string {
-	sets := toolsets(g.parts.Tools.Tools())
+	sets := toolsets(g.Tools().Tools())
 	for _, name := range names {
 		if !slices.ContainsFunc(sets, func(s toolNames) bool { return s.name == name }) {
 			return name

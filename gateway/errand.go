@@ -159,13 +159,20 @@ type kit struct {
 	declared []byte
 }
 
-// kit returns what the turn can use. In an errand nobody can be asked, and a job makes no jobs.
+// kit returns what the turn can use: the same as long as it runs, whatever comes and goes meanwhile.
 func (t *turn) kit() kit {
+	t.choosing.Do(func() { t.chosen = t.choose() })
+	return t.chosen
+}
+
+// choose returns what a turn can use. In an errand nobody can be asked, and a job makes no jobs.
+func (t *turn) choose() kit {
 	g, e := t.c.g, t.errand()
+	all := g.toolbox.now()
 	if e == nil {
-		return kit{g.parts.Tools, g.declared}
+		return all
 	}
-	some := g.parts.Tools.Only(func(s tools.Spec) bool {
+	some := all.tools.Only(func(s tools.Spec) bool {
 		switch {
 		case s.Toolset == "clarify", e.Kind == jobKind && s.Toolset == jobTools:
 			return false

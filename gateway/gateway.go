@@ -79,6 +79,7 @@ type Parts struct {
 	Compressor Compressor
 	Tools      *tools.Registry
 	Missing    []tools.Missing // what /tools says of tools that the config wants and that are not there
+	Source     tools.Source    // of tools that come and go; nil = there are none
 	Notes      Notebook        // nil = nothing is noted about anybody
 	Skills     Skillbook       // nil = there are none
 	Recorder   Recorder        // nil = turns are not recorded
@@ -109,7 +110,7 @@ type Gateway struct {
 	current   atomic.Pointer[settings]
 	parts     Parts
 	store     sessions.Store
-	declared  []byte // the tools as they are declared to the model
+	toolbox   *toolbox
 	adapters  map[platforms.Name]platforms.Adapter
 	log       *slog.Logger
 	owner     string // names this process to the store
@@ -165,7 +166,7 @@ func New(cfg Config, parts Parts) (*Gateway, error) {
 	if g.parts.Tools, err = tools.NewRegistry(append(parts.Tools.Tools(), own...)...); err != nil {
 		return nil, err
 	}
-	if g.declared, err = loop.Declare(g.parts.Tools); err != nil {
+	if g.toolbox, err = newToolbox(g.parts.Tools, parts.Source, g.log); err != nil {
 		return nil, fmt.Errorf("declare tools: %w", err)
 	}
 	g.live, g.plans = newDirectory(g), newPlans(g.store)
@@ -353,8 +354,8 @@ func (g *Gateway) registerCommands(ctx context.Context, name platforms.Name, r p
 	}
 }
 
-// Tools returns what models can use here, with the gateway's own tools.
-func (g *Gateway) Tools() *tools.Registry { return g.parts.Tools }
+// Tools returns what models can use here now, with the gateway's own tools.
+func (g *Gateway) Tools() *tools.Registry { return g.toolbox.now().tools }
 
 // work returns the conversation's work folder and makes sure that it exists.
 func (g *Gateway) work(key sessions.Key) (string, error) {

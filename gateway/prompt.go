@@ -53,7 +53,7 @@ func (t *turn) prompt(s *sessions.Session) (entries []sessions.Entry) {
 	}
 	if g.parts.Skills != nil {
 		layers.Skills = g.parts.Skills.Index(func(tool string) bool {
-			_, ok := g.parts.Tools.Lookup(tool)
+			_, ok := kit.tools.Lookup(tool)
 			return ok
 		})
 	}

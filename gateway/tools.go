@@ -12,7 +12,7 @@ import (
 // cmdTools says which tools there are here, and why others are not.
 func (c *conversation) cmdTools(ctx context.Context, in *input) {
 	var b strings.Builder
-	list := c.g.parts.Tools.Tools()
+	list := c.g.Tools().Tools()
 	if len(list) == 0 {
 		b.WriteString("I have no tools here.\n")
 	} else {
@@ -21,7 +21,11 @@ func (c *conversation) cmdTools(ctx context.Context, in *input) {
 	for _, set := range toolsets(list) {
 		fmt.Fprintf(&b, "- **%s**: %s\n", set.name, strings.Join(set.tools, ", "))
 	}
-	if missing := c.g.parts.Missing; len(missing) > 0 {
+	missing := c.g.parts.Missing
+	if source := c.g.parts.Source; source != nil {
+		missing = append(slices.Clip(missing), source.Missing()...)
+	}
+	if len(missing) > 0 {
 		b.WriteString("\nNot available:\n\n")
 		for _, m := range missing {
 			name := m.Toolset

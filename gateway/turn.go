@@ -42,6 +42,9 @@ type turn struct {
 	again   bool           // it takes the last exchange back and asks the same again
 	note    string         // what the person is told behind the answer
 
+	choosing sync.Once
+	chosen   kit
+
 	mu       sync.Mutex
 	working  bool            // it holds a worker's slot
 	awaiting int             // how many calls of the turn wait for a person

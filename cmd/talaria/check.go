@@ -95,6 +95,7 @@ func check(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	r.database(&cfg)
 	r.web(ctx, &cfg)
 	r.ops(ctx, &cfg)
+	r.mcp(ctx, &cfg, redact)
 	r.clock(ctx, &cfg)
 	r.platforms(<-asked, redact)
 	r.model(&cfg, <-probed, redact)

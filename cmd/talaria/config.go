@@ -34,6 +34,7 @@ type Config struct {
 	Tools      ToolsConfig      `toml:"tools"`
 	Web        WebConfig        `toml:"web"`
 	Ops        OpsConfig        `toml:"ops"`
+	MCP        []MCPConfig      `toml:"mcp"`
 	Hooks      []HookConfig     `toml:"hooks"`
 	Skills     SkillsConfig     `toml:"skills"`
 	Memory     MemoryConfig     `toml:"memory"`
@@ -283,6 +284,7 @@ func loadConfig(path string, getenv func(string) string) (cfg Config, warnings [
 	}
 	found(expand(&cfg, getenv)...)
 	found(readSecrets(&cfg)...)
+	found(cfg.takeEnvironment(getenv)...)
 	fromEnvironment(&cfg, getenv)
 	if err := cfg.Telemetry.fromEnvironment(getenv); err != nil {
 		found(err.Error())

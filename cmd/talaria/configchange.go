@@ -15,6 +15,7 @@ func (c *Config) settled(fresh *Config) Config {
 	next.DataDir, next.EnvFile, next.File = c.DataDir, c.EnvFile, c.File
 	next.Platforms, next.HTTP, next.Shadow, next.Recording, next.Telemetry = c.Platforms, c.HTTP, c.Shadow, c.Recording, c.Telemetry
 	next.Web, next.Ops, next.Hooks, next.Memory, next.Delegation = c.Web, c.Ops, c.Hooks, c.Memory, c.Delegation
+	next.MCP = c.MCP
 	next.Tools = c.Tools
 	next.Tools.Approval = fresh.Tools.Approval
 	next.Gateway.CatchUp, next.Gateway.CrashPause = c.Gateway.CatchUp, c.Gateway.CrashPause

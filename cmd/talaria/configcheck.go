@@ -149,6 +149,7 @@ func validate(cfg *Config) []string {
 	for _, t := range cfg.Tools.Toolsets {
 		c.oneOf("tools.toolsets", t, toolsetNames(false)...)
 	}
+	validateMCP(c, cfg.MCP)
 	for i, h := range cfg.Hooks {
 		validateHook(c, fmt.Sprintf("hooks[%d]", i), h)
 	}

@@ -40,6 +40,9 @@ func (c *Config) secrets() (all []string) {
 		all = append(all, *f.value)
 	}
 	all = append(all, c.Telemetry.secrets()...) // which come from the environment, too
+	for i := range c.MCP {
+		all = append(all, c.MCP[i].secrets()...)
+	}
 	c.eachString(func(_ string, value, _ *string) { all = append(all, passwordsIn(*value)...) })
 	return all
 }

@@ -62,19 +62,26 @@ func (c *Config) strings() []*string {
 	for _, e := range c.endpoints() {
 		all = append(all, &e.BaseURL, &e.APIKey, &e.APIKeyFile, &e.Name)
 	}
+	for i := range c.MCP {
+		all = append(all, &c.MCP[i].URL, &c.MCP[i].Token, &c.MCP[i].TokenFile)
+	}
 	return all
 }
 
 // lists returns the lists in which ${VAR} is expanded.
 func (c *Config) lists() []*[]string {
 	a := &c.Access
-	return []*[]string{
+	all := []*[]string{
 		&a.Users, &a.Chats, &a.Admins,
 		&a.Telegram.Users, &a.Telegram.Chats, &a.Telegram.Admins,
 		&a.Slack.Users, &a.Slack.Chats, &a.Slack.Admins,
 		&a.Discord.Users, &a.Discord.Chats, &a.Discord.Admins,
 		&c.Ops.Logs, &c.Ops.Units, &c.Ops.Documents, &c.Skills.Dirs,
 	}
+	for i := range c.MCP {
+		all = append(all, &c.MCP[i].Command, &c.MCP[i].Env, &c.MCP[i].Headers)
+	}
+	return all
 }
 
 // readSecrets reads the secrets that stand in files of their own, and returns what is wrong with them.

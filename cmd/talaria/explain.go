@@ -162,6 +162,9 @@ func (i instance) explainTurn(line func(name, format string, a ...any)) error {
 		names = append(names, t.Spec().Name)
 	}
 	line("tools", "%s", strings.Join(names, ", "))
+	for _, m := range c.MCP {
+		line("", "and what the MCP server %s offers", m.Name)
+	}
 	for _, m := range missing {
 		line("", "not there: %s: %s", cmp.Or(m.Name, "toolset "+m.Toolset), m.Reason)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/talaria-agent/talaria/platforms/telegram"
 	"github.com/talaria-agent/talaria/sessions"
 	"github.com/talaria-agent/talaria/tools"
+	"github.com/talaria-agent/talaria/tools/mcp"
 	"github.com/talaria-agent/talaria/tools/skills"
 	"github.com/talaria-agent/talaria/tools/terminal"
 )
@@ -66,12 +67,13 @@ To try everything without an account: talaria lab`)
 // wired is the gateway with what its settings are made of, so that they can be made anew.
 type wired struct {
 	*gateway.Gateway
-	hooks  []tools.Hook
-	called func(loop.Called) // nil = nobody counts
-	reader *exchangeable
-	redact redactor
-	work   string
-	log    *slog.Logger
+	servers *mcp.Client // nil = there are none
+	hooks   []tools.Hook
+	called  func(loop.Called) // nil = nobody counts
+	reader  *exchangeable
+	redact  redactor
+	work    string
+	log     *slog.Logger
 }
 
 // exchangeable describes through whatever it was given last.
@@ -118,6 +120,12 @@ func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter,
 	parts := gateway.Parts{
 		Store: store, Adapters: adapters, Tools: registry, Missing: k.missing, Log: log, Eraser: wireEraser(&cfg, notes),
 		Runner: live.Runner, Compressor: live.Compressor, Judge: live.Judge,
+	}
+	if w.servers, err = wireMCP(&cfg, redact, log); err != nil {
+		return nil, fmt.Errorf("mcp: %w", err)
+	}
+	if w.servers != nil {
+		parts.Source = w.servers
 	}
 	if k.processes != nil {
 		parts.Background = k.processes
@@ -186,7 +194,7 @@ func (w *wired) settings(cfg *Config) (gateway.Config, gateway.Live, error) {
 		BusyAt: cfg.busyAt(), MaxQueued: cfg.Gateway.MaxQueued, MaxQueuedPerUser: cfg.Gateway.MaxQueuedPerUser, MaxAge: cfg.Gateway.MaxAge,
 		Window: cfg.Model.Window, MaxOutput: cfg.Model.MaxOutput, CompressAt: cfg.Gateway.CompressAt,
 		Progress: cfg.Progress.Mode, EditEvery: cfg.Progress.EditInterval, WorkRoot: w.work, Delivery: cfg.deliveries(),
-		Grace: cfg.Gateway.ShutdownGrace - traceFlush(cfg), CrashPause: cfg.Gateway.CrashPause,
+		Grace: cfg.Gateway.ShutdownGrace - traceFlush(cfg) - mcpClosing(cfg), CrashPause: cfg.Gateway.CrashPause,
 		Jobs: cfg.Jobs.errands(), Background: cfg.Background.errands(), Places: cfg.namedPlaces(), ChatTools: cfg.chatTools(),
 	}, live, nil
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/talaria-agent/talaria/tools/checkpoint"
 	"github.com/talaria-agent/talaria/tools/files"
 	"github.com/talaria-agent/talaria/tools/hooks"
+	"github.com/talaria-agent/talaria/tools/mcp"
 	"github.com/talaria-agent/talaria/tools/skills"
 	"github.com/talaria-agent/talaria/tools/terminal"
 )
@@ -41,6 +42,7 @@ func toolsets() []toolset {
 		{name: "terminal", usual: true, make: (*kit).terminal},
 		{name: "web", usual: true, make: (*kit).web},
 		{name: "ops", make: (*kit).ops, wanted: func(c *Config) bool { return c.Ops.some() }},
+		{name: mcp.Toolset, make: (*kit).mcp, wanted: func(c *Config) bool { return len(c.MCP) > 0 }},
 		{name: "memory", usual: true, make: func(k *kit) ([]tools.Tool, error) { return agenttools.NewMemory(k.notes) }},
 		{name: skills.Toolset, usual: true, make: func(k *kit) ([]tools.Tool, error) { return skills.New(k.cfg.skills()) }},
 		{name: "todo", usual: true, make: func(*kit) ([]tools.Tool, error) { return agenttools.NewTodo() }},
