@@ -112,10 +112,10 @@ func (s *server) reach() *link {
 	cmd.Env = append(cmd.Env, s.Env...)
 	l := &link{said: &tail{}}
 	cmd.Stderr = l.said
-	cmd.WaitDelay = Closing / 4
+	cmd.WaitDelay = Closing / 2
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	dieWithParent(cmd.SysProcAttr)
-	l.Transport = &sdk.CommandTransport{Command: cmd, TerminateDuration: Closing / 4}
+	l.Transport = &sdk.CommandTransport{Command: cmd, TerminateDuration: Closing / 2}
 	l.ended = func() {
 		if cmd.Process != nil {
 			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
