@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"bytes"
 	"flag"
+	"hash/crc32"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,24 +34,38 @@ var stores = map[string]func(t *testing.T) sessions.Store{
 	},
 }
 
-// TestConversations plays every script in testdata/conv over every simulator and every store, in virtual time. A script
-// says what people write and what the model answers; "seen" holds what the chats look like in the end, "log" what the
-// conversations' logs hold. See conv_script_test.go for the language.
+// TestConversations plays every script in testdata/conv over every simulator and over every store, in virtual time; with
+// TALARIA_LONG=1 over all pairs of them, otherwise over the durable stores on one platform a script. A script says what
+// people write and what the model answers; "seen" holds what the chats look like in the end, "log" what the conversations'
+// logs hold. See conv_script_test.go for the language.
 func TestConversations(t *testing.T) {
 	files, err := filepath.Glob("testdata/conv/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scripts: %v", err)
 	}
 	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			for _, p := range []platforms.Name{platforms.Telegram, platforms.Slack, platforms.Discord} {
+		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
+		t.Run(name, func(t *testing.T) {
+			archive, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wanted := scriptPlatforms(archive)
+			durable := wanted[int(crc32.ChecksumIEEE([]byte(name)))%len(wanted)]
+			for _, p := range wanted {
 				for store, open := range stores {
+					if store != "memory" && p != durable && number("TALARIA_LONG", 0) == 0 {
+						continue
+					}
 					t.Run(string(p)+"/"+store, func(t *testing.T) {
 						if *update && store == "bolt" {
 							t.Skip("the scripts are written by the runs with the in-memory store")
 						}
 						if testing.Short() && store != "memory" {
 							t.Skip("one store is enough for a short run")
+						}
+						if !*update {
+							t.Parallel()
 						}
 						play(t, file, p, open)
 					})
@@ -60,14 +75,22 @@ func TestConversations(t *testing.T) {
 	}
 }
 
+// scriptPlatforms returns the platforms that a script is for.
+func scriptPlatforms(script *txtar.Archive) (wanted []platforms.Name) {
+	only := section(script, "platforms")
+	for _, p := range []platforms.Name{platforms.Telegram, platforms.Slack, platforms.Discord} {
+		if only == "" || strings.Contains(only, string(p)) {
+			wanted = append(wanted, p)
+		}
+	}
+	return wanted
+}
+
 // play runs one script and compares what was seen.
 func play(t *testing.T, file string, p platforms.Name, open func(*testing.T) sessions.Store) {
 	archive, err := txtar.ParseFile(file)
 	if err != nil {
 		t.Fatal(err)
-	}
-	if only := section(archive, "platforms"); only != "" && !strings.Contains(only, string(p)) {
-		t.Skipf("the script is for %s", strings.TrimSpace(only))
 	}
 	var seen, log string
 	synctest.Test(t, func(t *testing.T) {
