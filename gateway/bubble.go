@@ -42,13 +42,13 @@ type bubble struct {
 }
 
 func newBubble(t *turn, message string) *bubble {
-	g := t.c.g
+	g, mode := t.c.g, t.c.progress()
 	b := &bubble{
 		t: t, message: message, ring: make(chan struct{}, 1), begun: make(chan struct{}), over: make(chan struct{}),
 		posted: make(chan struct{}), done: make(chan struct{}),
-		state: progress{mode: t.settings.Progress, started: t.started},
+		state: progress{mode: mode, started: t.started},
 	}
-	if t.settings.Progress != ProgressOff && t.errand() == nil {
+	if mode != ProgressOff && t.errand() == nil {
 		b.editor, _ = g.adapters[t.address.Platform].(platforms.Editor)
 	}
 	return b

@@ -86,14 +86,7 @@ func (c *conversation) cmdBusy(ctx context.Context, in *input) {
 	}
 }
 
-func busyHelp(sign string) string {
-	var b strings.Builder
-	for _, m := range BusyModes() {
-		fmt.Fprintf(&b, "- `%sbusy %s`: %s\n", sign, m.Mode, m.Meaning)
-	}
-	fmt.Fprintf(&b, "- `%sbusy default`: as it is configured\n", sign)
-	return b.String()
-}
+func busyHelp(sign string) string { return choices(sign, "busy", busyUses()[1:]) }
 
 func (c *conversation) cmdQueue(ctx context.Context, in *input) { c.once(ctx, in, Queue) }
 func (c *conversation) cmdSteer(ctx context.Context, in *input) { c.once(ctx, in, Steer) }

@@ -26,7 +26,7 @@ func TestPermissionButtonsFitOnAPhone(t *testing.T) {
 // TestNativeCommandsTakeArguments: without a declared argument Discord lets nobody write one.
 func TestNativeCommandsTakeArguments(t *testing.T) {
 	takes := map[string]bool{
-		"approvals": true, "bg": true, "cron": true, "approve": true, "deny": true, "branch": true, "busy": true, "compress": true, "diff": true, "queue": true, "resume": true, "rollback": true, "sethome": true, "skills": true, "steer": true, "stop": true, "title": true, "undo": true,
+		"help": true, "search": true, "progress": true, "approvals": true, "bg": true, "cron": true, "approve": true, "deny": true, "branch": true, "busy": true, "compress": true, "diff": true, "queue": true, "resume": true, "rollback": true, "sethome": true, "skills": true, "steer": true, "stop": true, "title": true, "undo": true,
 	}
 	for _, c := range NativeCommands() {
 		if takes[c.Name] != (c.Argument != "") {

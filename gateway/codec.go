@@ -79,7 +79,7 @@ func (in *input) isCommand() bool {
 // names tells whether it is a certain command.
 func (in *input) names(command string) bool {
 	if in.Message == nil || in.Edited != nil {
-		return in.Command != nil && in.Command.Name == command
+		return in.Command != nil && completed(in.Command.Name) == command
 	}
 	name, _, ok := parseCommand(in.Message)
 	return ok && name == command

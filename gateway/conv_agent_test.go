@@ -27,7 +27,7 @@ func (r *rig) agentTools() (all []tools.Tool, err error) {
 			r.skillbook = library
 			set, err = skills.New(library)
 		case "session_search":
-			set, err = agenttools.NewSearch(r.store)
+			set, err = r.search.Tools()
 		case "delegation":
 			set, err = agenttools.NewDelegation(agenttools.Delegation{MaxIterations: 5, MaxParallel: 2})
 		default:

@@ -63,6 +63,8 @@ func (r *rig) configure(text string) {
 			r.fallback = value == "yes"
 		case "fallback_window":
 			r.scarce = number(value)
+		case "price_in_cents":
+			r.price = float64(number(value)) / 100
 		case "compressor":
 			r.stuck = value == "stuck"
 		case "window":

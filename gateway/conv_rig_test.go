@@ -18,6 +18,7 @@ import (
 
 	"github.com/talaria-agent/talaria/gateway"
 	"github.com/talaria-agent/talaria/loop"
+	"github.com/talaria-agent/talaria/loop/agenttools"
 	"github.com/talaria-agent/talaria/loop/recording"
 	"github.com/talaria-agent/talaria/platforms"
 	"github.com/talaria-agent/talaria/platforms/sim/memnet"
@@ -52,6 +53,8 @@ type rig struct {
 	reactions bool         // what is seen includes reactions; whether a message waits can be a matter of chance
 	notebook  gateway.Notebook
 	skillbook gateway.Skillbook
+	search    *agenttools.Search
+	price     float64  // US dollars for a token of the model; 0 = not known
 	agent     []string // toolsets that work on the session
 	ops       bool     // there are the tools that read logs, metrics and documents
 	opsFolder string   // where the logs and documents are
@@ -84,7 +87,7 @@ func newRig(t *testing.T, p platforms.Name, store sessions.Store, script *txtar.
 	}
 	r := &rig{
 		t: t, script: script, world: w, net: memnet.Listen(), store: store, model: model, log: &logBuffer{}, counts: newCounts(),
-		limits: loop.DefaultLimits(), window: 128_000, threads: map[string]string{},
+		search: agenttools.NewSearch(store), limits: loop.DefaultLimits(), window: 128_000, threads: map[string]string{},
 		cfg: gateway.Config{
 			Access: gateway.Access{
 				Users:  map[platforms.Name][]string{p: {w.users["alice"], w.users["bob"]}},
@@ -190,8 +193,11 @@ func (r *rig) start() {
 	copies := checkpoint.New(checkpoint.Options{Folder: r.cfg.WorkRoot + "-copies", Keep: 20, Skip: []string{loop.ResultsFolder}, Log: log})
 	runner.Hooks = append(runner.Hooks, copies)
 	parts := gateway.Parts{
-		Store: r.mortal, Adapters: []platforms.Adapter{adapter}, Tools: r.tools, Missing: r.missing, Source: r.source, Notes: r.notebook, Skills: r.skillbook, Log: log, Recorder: recorder, Compressor: before, Runner: runner,
+		Store: r.mortal, Adapters: []platforms.Adapter{adapter}, Tools: r.tools, Missing: r.missing, Source: r.source, Notes: r.notebook, Skills: r.skillbook, Search: r.search, Version: "v1.2.3", Log: log, Recorder: recorder, Compressor: before, Runner: runner,
 		Observe: r.counts.observe, Checkpoints: copies, Background: &r.background,
+		Price: func(_ string, u sessions.Usage) (float64, bool) {
+			return float64(u.Input+u.Output) * r.price, r.price > 0
+		},
 	}
 	if r.smart {
 		parts.Judge = loop.NewJudge(loop.NewChain(loop.Link{Model: r.model}), 0)
@@ -200,6 +206,7 @@ func (r *rig) start() {
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	g.Supervised()
 	ctx, cancel := context.WithCancel(r.t.Context())
 	r.cancel, r.running = cancel, make(chan error, 1)
 	go func() { r.running <- g.Run(ctx) }()

@@ -438,4 +438,4 @@ func (r *rig) fault(call, kind string, more []string) error {
 	return nil
 }
 
-var commandLine = regexp.MustCompile(`^/(approve|deny|new|stop|compress|status|memory|help|busy|queue|steer|sethome|bg|cron|undo|retry|branch|sessions|resume|title|reload|diff|rollback)( |$)`)
+var commandLine = regexp.MustCompile(`^/(approve|deny|new|stop|compress|status|memory|help|busy|queue|steer|sethome|bg|cron|undo|retry|branch|sessions|resume|title|reload|diff|rollback|context|usage|search|whoami|version|progress|model|users|restart)( |$)`)

@@ -15,7 +15,7 @@ import (
 	"github.com/talaria-agent/talaria/sessions"
 )
 
-var durations = regexp.MustCompile(`\d+(\.\d+)? s\b|\d+ min \d+ s\b|(since|of|next|first at|once at|due at|run at) \d{4}-\d\d-\d\d \d\d:\d\d( UTC)?|\d+ → \d+ tokens|about \d+ of \d+ tokens \(\d+ %\)|about \d+ to \d+ tokens`)
+var durations = regexp.MustCompile(`\d+(\.\d+)? s\b|\d+ min \d+ s\b|(since|of|next|first at|once at|due at|run at) \d{4}-\d\d-\d\d \d\d:\d\d( UTC)?|\d+ → \d+ tokens|about \d+ of \d+ tokens \(\d+ %\)|about \d+ to \d+ tokens|(Input|Output): \d+ tokens|\$\d+\.\d+|\d+ KB`)
 
 // turnFile is the part of a file's name that is another one each time.
 var turnFile = regexp.MustCompile(`results/\w+-`)

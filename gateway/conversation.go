@@ -31,6 +31,7 @@ type conversation struct {
 	known    map[sessions.ItemID]bool // items that came with the log, so that their mail is not taken twice
 	flushing *flushing                // the last time that notes were taken of a session that was left, nil if there was none
 	outline  *sessions.Outline        // the sessions as far as they were asked for, nil if they were not
+	spending spending                 // what they have used
 	torn     bool                     // a write failed: log and memory may differ until the log has been read again
 
 	working  []*input // what the running turn is to answer

@@ -78,16 +78,19 @@ type Parts struct {
 	Runner     *loop.Runner // its Approver and Asker are set by New
 	Compressor Compressor
 	Tools      *tools.Registry
-	Missing    []tools.Missing // what /tools says of tools that the config wants and that are not there
-	Source     tools.Source    // of tools that come and go; nil = there are none
-	Notes      Notebook        // nil = nothing is noted about anybody
-	Skills     Skillbook       // nil = there are none
-	Recorder   Recorder        // nil = turns are not recorded
-	Judge      Judge           // looks at calls before people are asked; nil = people are always asked
+	Missing    []tools.Missing                                                // what /tools says of tools that the config wants and that are not there
+	Source     tools.Source                                                   // of tools that come and go; nil = there are none
+	Notes      Notebook                                                       // nil = nothing is noted about anybody
+	Skills     Skillbook                                                      // nil = there are none
+	Search     Searcher                                                       // nil = people cannot search
+	Recorder   Recorder                                                       // nil = turns are not recorded
+	Judge      Judge                                                          // looks at calls before people are asked; nil = people are always asked
+	Price      func(model string, u sessions.Usage) (usd float64, known bool) // see Live
 	// Checkpoints keeps copies of work folders; it must be one of the runner's hooks, too. nil = none are kept.
 	Checkpoints Checkpoints
 	// Background are the programs that tools leave running; nil = there are none. Run ends them when it ends.
 	Background Background
+	Version    string // of the program, for people
 	// Eraser says what is removed beside the store and the work folders, which are the gateway's.
 	Eraser Eraser
 	// Observe is told what happens, for counting. It must not block, and is called from any goroutine; nil = nobody.
@@ -135,6 +138,9 @@ type Gateway struct {
 	undrafted sync.Map             // addresses that have refused drafts
 	stuck     sync.Map             // ids of sessions whose people know that compressing does not help any more
 
+	supervised bool   // something starts the program again when Run has ended
+	end        func() // has Run end
+
 	ctx     context.Context // of the conversations; cancelled with loop.ErrParked
 	side    sync.WaitGroup  // short calls beside the conversations: refusals, reactions, edits of questions
 	bubbles sync.WaitGroup  // progress messages
@@ -170,13 +176,15 @@ func New(cfg Config, parts Parts) (*Gateway, error) {
 		return nil, fmt.Errorf("declare tools: %w", err)
 	}
 	g.live, g.plans = newDirectory(g), newPlans(g.store)
-	g.adopt(cfg, Live{Runner: parts.Runner, Compressor: parts.Compressor, Judge: parts.Judge})
+	g.adopt(cfg, Live{Runner: parts.Runner, Compressor: parts.Compressor, Judge: parts.Judge, Price: parts.Price})
 	return g, nil
 }
 
 // Run works until the context ends, then drains within Config.Grace: running turns are parked and go on at the next start,
 // answers that are on their way are delivered as far as they can be. It returns an error if no platform can work any more.
 func (g *Gateway) Run(ctx context.Context) error {
+	ctx, g.end = context.WithCancel(ctx)
+	defer g.end()
 	conversations, park := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer park(nil)
 	delivery, stopDelivery := context.WithCancel(context.WithoutCancel(ctx))

@@ -122,9 +122,6 @@ func (c *conversation) cmdSetHome(ctx context.Context, in *input) {
 	o := in.origin()
 	name, wish := title(o.Address.Platform), strings.ToLower(argument(in))
 	switch {
-	case !c.g.now().Access.Admin(o.Address.Platform, o.Sender.ID):
-		c.reply(ctx, in, "Only an admin can say where I tell the owner what needs care.")
-		return
 	case wish != "" && wish != "off":
 		c.reply(ctx, in, fmt.Sprintf("Write `%[1]ssethome` where I shall tell you what needs care, or `%[1]ssethome off`.", sign(o.Address.Platform)))
 		return

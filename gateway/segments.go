@@ -16,13 +16,14 @@ const (
 	longestTitle = 80 // bytes
 )
 
-// readOutline brings the list of the conversation's sessions up to date. It reads what the log has more: all of it at
+// readOutline brings the list of the conversation's sessions up to date, and what they have used. It reads what the log has more: all of it at
 // first, which only somebody who asks for it waits for.
 func (c *conversation) readOutline(ctx context.Context) error {
 	if c.outline == nil {
-		c.outline = &sessions.Outline{Key: c.key}
+		c.outline, c.spending = &sessions.Outline{Key: c.key}, spending{}
 	}
-	if err := c.outline.Follow(ctx, c.g.store, func() {}, func(sessions.Record) {}); err != nil {
+	add := func(r sessions.Record) { c.spending.add(c.outline.Current(), r) }
+	if err := c.outline.Follow(ctx, c.g.store, func() { clear(c.spending) }, add); err != nil {
 		c.outline = nil
 		return fmt.Errorf("list the sessions: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/talaria-agent/talaria/loop"
 	"github.com/talaria-agent/talaria/platforms"
+	"github.com/talaria-agent/talaria/sessions"
 )
 
 // Live is what turns are run with. It can be exchanged while the gateway works.
@@ -13,6 +14,8 @@ type Live struct {
 	Runner     *loop.Runner // its Approver and Asker are set by the gateway
 	Compressor Compressor
 	Judge      Judge // nil = people are always asked
+	// Price returns what a usage of a model costs in US dollars, and whether that is known; nil = it never is.
+	Price func(model string, u sessions.Usage) (usd float64, known bool)
 }
 
 // settings is all that can change while the gateway works. It is exchanged as a whole and never changed, so that whoever

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,6 +47,11 @@ type Compressor struct {
 
 	model  Model
 	window int // tokens that a prompt may have
+}
+
+// Thresholds returns the shares of the usable window at which a turn prunes old results and summarises its history.
+func (c *Compressor) Thresholds() (preflight, summarize float64) {
+	return cmp.Or(c.PreflightAt, defaultPreflightAt), cmp.Or(c.SummarizeAt, defaultSummarizeAt)
 }
 
 // Aim says what a compression is for.

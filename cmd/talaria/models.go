@@ -10,6 +10,7 @@ import (
 	"github.com/talaria-agent/talaria/loop"
 	"github.com/talaria-agent/talaria/loop/anthropic"
 	"github.com/talaria-agent/talaria/loop/openai"
+	"github.com/talaria-agent/talaria/sessions"
 	"github.com/talaria-agent/talaria/tools"
 )
 
@@ -122,6 +123,15 @@ func (c *Config) profile(model string) (loop.Profile, error) {
 		mine.InputPrice, mine.CachedPrice, mine.OutputPrice = known.InputPrice, known.CachedPrice, known.OutputPrice
 	}
 	return mine, nil
+}
+
+// price returns what a usage of a model costs in US dollars, and whether that is known.
+func (c *Config) price(model string, u sessions.Usage) (usd float64, known bool) {
+	p, err := c.profile(model)
+	if err != nil { // it would have failed when the models were made
+		return 0, false
+	}
+	return p.Cost(u)
 }
 
 // fitModel fills in how large the main model's window and replies are, as far as the config does not say. It reports

@@ -66,6 +66,7 @@ func run(ctx context.Context, args []string, _, stderr io.Writer) error {
 	if err != nil {
 		return errors.Join(err, store.Close())
 	}
+	g.Supervised()
 	log.Info("talaria starts", "version", version(), "data", cfg.DataDir, "model", cfg.Model.Name)
 	group, ctx := errgroup.WithContext(ctx)
 	ctx, stop := context.WithCancel(ctx)

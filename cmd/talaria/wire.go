@@ -98,7 +98,7 @@ func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter,
 		w.called = figures.Called
 	}
 	notes := agenttools.NewNotes(cfg.notes(), cfg.Memory.Limit, cfg.Memory.UserLimit)
-	k := &kit{cfg: &cfg, past: store, notes: notes, reader: w.reader, redact: redact, log: log, keeper: cfg.keepProcesses(log)}
+	k := &kit{cfg: &cfg, search: agenttools.NewSearch(store), notes: notes, reader: w.reader, redact: redact, log: log, keeper: cfg.keepProcesses(log)}
 	registry, err := k.registry()
 	if err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter,
 	}
 	parts := gateway.Parts{
 		Store: store, Adapters: adapters, Tools: registry, Missing: k.missing, Log: log, Eraser: wireEraser(&cfg, notes),
-		Runner: live.Runner, Compressor: live.Compressor, Judge: live.Judge,
+		Runner: live.Runner, Compressor: live.Compressor, Judge: live.Judge, Price: live.Price, Search: k.search, Version: version(),
 	}
 	if w.servers, err = wireMCP(&cfg, redact, log); err != nil {
 		return nil, fmt.Errorf("mcp: %w", err)
@@ -183,7 +183,7 @@ func (w *wired) settings(cfg *Config) (gateway.Config, gateway.Live, error) {
 	compressor.PreflightAt, compressor.SummarizeAt = cfg.Context.PreflightAt, cfg.Context.SummarizeAt
 	compressor.MaxMessages, compressor.Redact, compressor.Log = cfg.Context.MaxMessages, w.redact.text, w.log
 	runner := &loop.Runner{Model: models.main, Limits: limits, Policy: wirePolicy(cfg.Tools), Hooks: w.hooks, Compressor: compressor, Log: w.log}
-	live := gateway.Live{Runner: runner, Compressor: runner}
+	live := gateway.Live{Runner: runner, Compressor: runner, Price: cfg.price}
 	if cfg.Tools.Approval == "smart" {
 		live.Judge = models.approval
 	}

@@ -46,7 +46,7 @@ func toolsets() []toolset {
 		{name: "memory", usual: true, make: func(k *kit) ([]tools.Tool, error) { return agenttools.NewMemory(k.notes) }},
 		{name: skills.Toolset, usual: true, make: func(k *kit) ([]tools.Tool, error) { return skills.New(k.cfg.skills()) }},
 		{name: "todo", usual: true, make: func(*kit) ([]tools.Tool, error) { return agenttools.NewTodo() }},
-		{name: "session_search", usual: true, make: func(k *kit) ([]tools.Tool, error) { return agenttools.NewSearch(k.past) }},
+		{name: "session_search", usual: true, make: func(k *kit) ([]tools.Tool, error) { return k.search.Tools() }},
 		{name: "clarify", usual: true, make: func(*kit) ([]tools.Tool, error) { return agenttools.NewClarify() }},
 		{name: "delegation", usual: true, make: func(k *kit) ([]tools.Tool, error) {
 			return agenttools.NewDelegation(agenttools.Delegation(k.cfg.Delegation))
@@ -72,7 +72,7 @@ func toolsetNames(usual bool) (names []string) {
 // kit is what tools are made of, and what turned out to be missing.
 type kit struct {
 	cfg    *Config
-	past   agenttools.Past
+	search *agenttools.Search
 	notes  *agenttools.Notes
 	reader tools.Describer // reads long pages
 	redact redactor
@@ -91,7 +91,7 @@ func (k *kit) lacks(set, reason string) {
 
 // wireTools makes the tools of the configured toolsets. Those that do not work here are left out and named.
 func wireTools(cfg *Config, past agenttools.Past, notes *agenttools.Notes, reader tools.Describer, redact redactor, log *slog.Logger) (*tools.Registry, []tools.Missing, error) {
-	k := &kit{cfg: cfg, past: past, notes: notes, reader: reader, redact: redact, log: log}
+	k := &kit{cfg: cfg, search: agenttools.NewSearch(past), notes: notes, reader: reader, redact: redact, log: log}
 	registry, err := k.registry()
 	return registry, k.missing, err
 }

@@ -1,6 +1,7 @@
 package agenttools
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -29,10 +30,13 @@ type searchArguments struct {
 	Limit int    `json:"limit,omitempty" jsonschema:"how many matches to return; default 5, at most 20"`
 }
 
-// NewSearch returns the tool session_search. It looks only into the log of the conversation in which it is called. The
-// indexes of the conversations searched last are kept in memory.
-func NewSearch(past Past) ([]tools.Tool, error) {
-	s := &search{past: past, indexes: map[sessions.Key]*index{}}
+// NewSearch returns what searches the past. The indexes of the conversations searched last are kept in memory.
+func NewSearch(past Past) *Search {
+	return &Search{past: past, indexes: map[sessions.Key]*index{}}
+}
+
+// Tools returns the tool session_search. It looks only into the log of the conversation in which it is called.
+func (s *Search) Tools() ([]tools.Tool, error) {
 	tool, err := newTool(tools.Spec{
 		Name: searchName, Toolset: searchName, Description: searchDescription, Risk: tools.ReadOnly, Parallel: true, Ranged: true,
 		Preview: func(arguments json.RawMessage) string {
@@ -50,8 +54,8 @@ func NewSearch(past Past) ([]tools.Tool, error) {
 	return []tools.Tool{tool}, nil
 }
 
-// search has the indexes. It may be used from any goroutine.
-type search struct {
+// Search has the indexes. It may be used from any goroutine.
+type Search struct {
 	past Past
 
 	mu      sync.Mutex
@@ -61,7 +65,7 @@ type search struct {
 
 // of returns the index of a conversation, an empty one if it was not there, and forgets the one that was not used for
 // longest if there are too many.
-func (s *search) of(key sessions.Key) *index {
+func (s *Search) of(key sessions.Key) *index {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.recent = append(slices.DeleteFunc(s.recent, func(k sessions.Key) bool { return k == key }), key)
@@ -75,22 +79,35 @@ func (s *search) of(key sessions.Key) *index {
 	return s.indexes[key]
 }
 
-func (s *search) call(ctx context.Context, call loop.SessionCall, a searchArguments) (tools.Result, []sessions.Entry, error) {
+// wordless is said of a query that nothing can be found by.
+const wordless = "The query has no word in it."
+
+func (s *Search) call(ctx context.Context, call loop.SessionCall, a searchArguments) (tools.Result, []sessions.Entry, error) {
 	if len(fulltext.Words(a.Query)) == 0 {
-		return tools.Wrongf("The query has no word in it."), nil, nil
+		return tools.Wrongf(wordless), nil, nil
 	}
-	key := sessions.Key(call.Scope.Conversation)
+	text, err := s.find(ctx, sessions.Key(call.Scope.Conversation), a.Query, call.Scope.Turn, cmp.Or(a.Limit, defaultFound))
+	return tools.Result{Text: text}, nil, err
+}
+
+// Find looks for the words of a query in a conversation's past, and returns the best matches with what stands around them,
+// for people; Markdown.
+func (s *Search) Find(ctx context.Context, key sessions.Key, query string) (string, error) {
+	if len(fulltext.Words(query)) == 0 {
+		return wordless, nil
+	}
+	return s.find(ctx, key, query, "", defaultFound)
+}
+
+// find looks everywhere but in a turn.
+func (s *Search) find(ctx context.Context, key sessions.Key, query, without string, limit int) (string, error) {
 	x := s.of(key)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if err := x.update(ctx, s.past, key); err != nil {
-		return tools.Result{}, nil, fmt.Errorf("read the past of the conversation: %w", err)
+		return "", fmt.Errorf("read the past of the conversation: %w", err)
 	}
-	limit := a.Limit
-	if limit == 0 {
-		limit = defaultFound
-	}
-	return tools.Result{Text: x.report(x.find(a.Query, call.Scope.Turn), fulltext.Distinct(fulltext.Words(a.Query)), limit)}, nil, nil
+	return x.report(x.find(query, without), fulltext.Distinct(fulltext.Words(query)), limit), nil
 }
 
 // report writes the best matches down, each with the messages around it. One that stands beside a better one is shown

@@ -113,7 +113,7 @@ func TestSearch(t *testing.T) {
 		"no word":          {" ?! ", "The query has no word in it.", nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t, must(agenttools.NewSearch(newPast())))
+			r := newRig(t, must(agenttools.NewSearch(newPast()).Tools()))
 			got := r.turn(modeltest.Call("session_search", fmt.Sprintf(`{"query":%q}`, c.query)))[0]
 			first := got
 			if i := strings.Index(got, "\n> "); i >= 0 {
@@ -138,7 +138,7 @@ func TestSearch(t *testing.T) {
 
 func TestSearchReadsTheLogOnce(t *testing.T) {
 	p := newPast()
-	r := newRig(t, must(agenttools.NewSearch(p)))
+	r := newRig(t, must(agenttools.NewSearch(p).Tools()))
 	r.turn(modeltest.Call("session_search", `{"query":"weather"}`), modeltest.Call("session_search", `{"query":"staging"}`))
 	if n := len(p.records["p/a/dm/1"]); p.read != n+2 { // and each search looks whether the log still begins as it did
 		t.Errorf("%d records were read for two searches in %d", p.read, n)
@@ -150,7 +150,7 @@ func TestSearchReadsTheLogOnce(t *testing.T) {
 }
 
 func TestSearchStaysInItsConversation(t *testing.T) {
-	r := newRig(t, must(agenttools.NewSearch(newPast())))
+	r := newRig(t, must(agenttools.NewSearch(newPast()).Tools()))
 	for query, mine := range map[string]bool{"secret": false, "somebody": false, "expired": true} {
 		got := r.turn(modeltest.Call("session_search", fmt.Sprintf(`{"query":%q,"limit":20}`, query)))[0]
 		if found := !strings.Contains(got, "Nothing was found"); found != mine {
@@ -171,7 +171,7 @@ func TestSearchLimits(t *testing.T) {
 	for i := range 100 {
 		p.say("p/a/dm/1", person(fmt.Sprintf("walrus number %d %s", i, strings.Repeat("and more ", 300))), assistant("yes"), assistant("no"), assistant("perhaps"), assistant("well"))
 	}
-	r := newRig(t, must(agenttools.NewSearch(p)))
+	r := newRig(t, must(agenttools.NewSearch(p).Tools()))
 	got := r.turn(modeltest.Call("session_search", `{"query":"walrus","limit":3}`))[0]
 	if !strings.Contains(got, "100 messages found; 3 shown") || strings.Count(got, "\n> ") != 3 || len(got) > 6000 {
 		t.Errorf("%d bytes: %.2000s", len(got), got)
