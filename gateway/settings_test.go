@@ -77,7 +77,7 @@ func TestFewerWorkers(t *testing.T) {
 		time.Sleep(time.Minute)
 		var began []time.Duration
 		for _, p := range people {
-			began = append(began, b.model.since("m" + p[1:]))
+			began = append(began, b.model.since("m"+p[1:]))
 			if chat.count(p, "re: m"+p[1:]+".") != 1 {
 				t.Errorf("%s has no answer", p)
 			}
