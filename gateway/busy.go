@@ -142,9 +142,9 @@ func (t *turn) steer() (sessions.Steered, bool) {
 	select {
 	case batch := <-t.steering:
 		t.inputs = append(t.inputs, batch...)
-		told, lost := t.fetchAll(batch)
-		t.note += lost
-		m := sessions.Message{Role: sessions.RoleUser, Text: steerMark + words(batch, told)}
+		files := t.fetchAll(batch)
+		t.note += files.note()
+		m := sessions.Message{Role: sessions.RoleUser, Text: steerMark + words(batch, files.told), Pictures: files.pictures}
 		return sessions.Steered{Turn: t.id, Inputs: itemsOf(batch), Message: m}, true
 	default:
 		return sessions.Steered{}, false

@@ -87,6 +87,8 @@ func (r *rig) configure(text string) {
 			r.source = newShop(r.t)
 		case "ops":
 			r.ops = value == "yes"
+		case "vision":
+			r.sees, r.eyes = value == "model", value == "auxiliary"
 		case "terminal":
 			r.shell = value == "yes"
 		case "missing":

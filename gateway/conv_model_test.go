@@ -41,7 +41,7 @@ type modelStep []string
 // step; lines like "wait", "hold" and "after" belong to the step that follows; "stream" lines are what
 // it says beforehand, joined by spaces; "and call" adds a call to the step before.
 // A step behind "after TEXT" is played only if the newest tool result contains the text; if not, the model gives up. In
-// what it says {result} is that result, and in a call {file} is the file of a whole result that it names.
+// what it says {result} is that result, {pictures} how many pictures it is shown and the message that they are with, and in a call {file} is the file of a whole result that it names.
 func parseModel(text string) (*scripted, error) {
 	m := &scripted{failed: map[string]int{}, held: make(chan struct{})}
 	var open modelStep
@@ -95,7 +95,7 @@ func (m *scripted) Call(ctx context.Context, req loop.Request, onText func(strin
 		verb, rest, _ := strings.Cut(line, " ")
 		switch verb {
 		case "say":
-			reply.Message.Text = strings.ReplaceAll(expandRepeat(rest), "{result}", last)
+			reply.Message.Text = strings.NewReplacer("{result}", last, "{pictures}", pictures(req)).Replace(expandRepeat(rest))
 			onText(strings.TrimPrefix(reply.Message.Text, streamed))
 		case "stream":
 			piece := expandRepeat(rest)
@@ -144,6 +144,19 @@ func (m *scripted) Call(ctx context.Context, req loop.Request, onText func(strin
 		reply.Message.ToolCalls, reply.Finish = nil, loop.FinishStop
 	}
 	return reply, nil
+}
+
+// pictures says what pictures a request shows.
+func pictures(req loop.Request) string {
+	var all []string
+	for _, i := range req.Images {
+		text, _, _ := strings.Cut(req.Messages[i.At].Text, "\n")
+		all = append(all, fmt.Sprintf("%s with %q", i.Type, text))
+	}
+	if all == nil {
+		return "nothing"
+	}
+	return strings.Join(all, ", ")
 }
 
 // keptFile is where the whole of a result that was cut can be read.

@@ -27,6 +27,7 @@ import (
 	"github.com/talaria-agent/talaria/tools/checkpoint"
 	"github.com/talaria-agent/talaria/tools/files"
 	"github.com/talaria-agent/talaria/tools/terminal"
+	"github.com/talaria-agent/talaria/tools/vision"
 )
 
 // rig is a gateway over one simulator, one store and a scripted model, inside a bubble.
@@ -48,6 +49,8 @@ type rig struct {
 	stuck     bool         // the compressor cannot make anything smaller
 	ask       []tools.Risk // what permission is needed for
 	smart     bool         // the model looks at a call before a person is asked
+	sees      bool         // the scripted model sees pictures
+	eyes      bool         // it describes them for the conversation's, which does not
 	shell     bool         // there is the terminal, without a sandbox
 	shadow    string       // a place in shadow
 	reactions bool         // what is seen includes reactions; whether a message waits can be a matter of chance
@@ -180,6 +183,9 @@ func (r *rig) start() {
 	if r.fallback {
 		model = loop.NewChain(loop.Link{Model: overloaded{}}, loop.Link{Model: r.model, Profile: loop.Profile{Window: r.scarce}})
 	}
+	if r.sees {
+		model = loop.NewChain(loop.Link{Model: r.model, Profile: loop.Profile{Vision: true}})
+	}
 	runner := &loop.Runner{Model: model, Limits: r.limits, Compressor: compressor, Log: log}
 	var before gateway.Compressor = runner
 	var recorder gateway.Recorder = r.recordings
@@ -194,10 +200,13 @@ func (r *rig) start() {
 	runner.Hooks = append(runner.Hooks, copies)
 	parts := gateway.Parts{
 		Store: r.mortal, Adapters: []platforms.Adapter{adapter}, Tools: r.tools, Missing: r.missing, Source: r.source, Notes: r.notebook, Skills: r.skillbook, Search: r.search, Version: "v1.2.3", Log: log, Recorder: recorder, Compressor: before, Runner: runner,
-		Observe: r.counts.observe, Checkpoints: copies, Background: &r.background,
+		Observe: r.counts.observe, Checkpoints: copies, Background: &r.background, Fit: vision.Fit,
 		Price: func(_ string, u sessions.Usage) (float64, bool) {
 			return float64(u.Input+u.Output) * r.price, r.price > 0
 		},
+	}
+	if r.eyes {
+		parts.Eyes = loop.NewDescriber(loop.NewChain(loop.Link{Model: r.model}), 0)
 	}
 	if r.smart {
 		parts.Judge = loop.NewJudge(loop.NewChain(loop.Link{Model: r.model}), 0)

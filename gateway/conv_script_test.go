@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"encoding/base64"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,7 +22,7 @@ const patience = 3 * time.Minute
 //
 //	alice dm: TEXT           somebody writes; places are dm, dm2, dmx, group, thread; "@bot " in front mentions the bot;
 //	                         a leading / becomes ! on Slack
-//	alice dm file NAME: TEXT with an attached file: the script's section "upload/NAME", else some text
+//	alice dm file NAME: TEXT with an attached file: the script's section "upload/NAME" (of a .png, base64), else some text
 //	alice edits dm: OLD => NEW
 //	alice deletes dm: TEXT
 //	alice presses dm: LABEL  the newest button of that label
@@ -229,10 +230,18 @@ func (r *rig) person(words []string, text string) error {
 
 // upload is the content of a file that somebody sends, nil if the script does not care.
 func (r *rig) upload(name string) []byte {
-	if text := section(r.script, "upload/"+name); text != "" {
-		return []byte(text)
+	text := section(r.script, "upload/"+name)
+	switch {
+	case text == "":
+		return nil
+	case strings.HasSuffix(name, ".png"):
+		content, err := base64.StdEncoding.DecodeString(strings.TrimSpace(text))
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		return content
 	}
-	return nil
+	return []byte(text)
 }
 
 // place returns the chat and thread that a script's place stands for.

@@ -50,30 +50,22 @@ func fetchable(a platforms.Attachment) bool {
 	return false
 }
 
-// fetchAll fetches the files of the turn's messages into the work folder and returns what the model gets to read of them,
-// by message, and what the person has to know. It happens before the record that claims the messages: what a crash or a
-// newer message cuts short is fetched again, and lands in the same place.
-func (t *turn) fetchAll(inputs []*input) (told map[*input]string, note string) {
-	told = map[*input]string{}
-	var lost []string
+// fetchAll fetches the files of the turn's messages into the work folder and has pictures looked at. It happens before the
+// record that claims the messages: what a crash or a newer message cuts short is fetched again, and lands in the same place.
+func (t *turn) fetchAll(inputs []*input) brought {
+	b := brought{told: map[*input]string{}}
 	for _, in := range inputs {
-		if len(in.Message.Attachments) == 0 {
-			continue
+		if len(in.Message.Attachments) > 0 {
+			b.told[in] = t.fetch(in.Message, &b)
 		}
-		ctx, cancel := context.WithTimeout(t.ctx, fetchTimeout)
-		text, failed := t.fetch(ctx, in.Message)
-		cancel()
-		told[in] = text
-		lost = append(lost, failed...)
 	}
-	if len(lost) > 0 {
-		note = "\n\n_I could not open " + strings.Join(lost, "; ") + "._"
-	}
-	return told, note
+	return b
 }
 
 // fetch fetches the files of one message.
-func (t *turn) fetch(ctx context.Context, m *platforms.Message) (text string, lost []string) {
+func (t *turn) fetch(m *platforms.Message, b *brought) string {
+	ctx, cancel := context.WithTimeout(t.ctx, fetchTimeout)
+	defer cancel()
 	var parts []string
 	fetched, inline := 0, t.c.g.now().Files.Inline
 	for _, a := range m.Attachments {
@@ -91,15 +83,15 @@ func (t *turn) fetch(ctx context.Context, m *platforms.Message) (text string, lo
 		if err == nil {
 			told, shown := k.told(a, inline)
 			inline -= shown
-			parts = append(parts, told)
+			parts = append(parts, told+t.look(k, name, b))
 			continue
 		}
 		why := t.c.g.whyNot(err)
 		t.c.g.log.Warn("a file could not be fetched", "conversation", t.c.key, "kind", a.Kind, "error", err)
 		parts = append(parts, fmt.Sprintf("[a %s came with it that could not be fetched: %q: %s]", a.Kind, name, why))
-		lost = append(lost, fmt.Sprintf("%s: %s", name, why))
+		b.lost = append(b.lost, fmt.Sprintf("%s: %s", name, why))
 	}
-	return strings.Join(parts, "\n"), lost
+	return strings.Join(parts, "\n")
 }
 
 // whyNot words for people and models why a file cannot be had.
@@ -216,13 +208,12 @@ func settle(root *os.Root, coming, name string) (kept, error) {
 
 // same tells whether a file has this content.
 func same(root *os.Root, name string, content []byte) bool {
-	file, err := root.Open(name)
+	file, info, err := openRegular(root, name)
 	if err != nil {
 		return false
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil || !info.Mode().IsRegular() || info.Size() != int64(len(content)) {
+	if info.Size() != int64(len(content)) {
 		return false
 	}
 	there, err := io.ReadAll(file)

@@ -91,6 +91,9 @@ type Parts struct {
 	// Background are the programs that tools leave running; nil = there are none. Run ends them when it ends.
 	Background Background
 	Version    string // of the program, for people
+	// Fit makes a picture fit for models, from a file that came; its errors are for people. nil = pictures are files like others.
+	Fit  func(content []byte) (tools.Image, error)
+	Eyes tools.Describer // looks at pictures where the conversation's model cannot see; nil = no model can
 	// Eraser says what is removed beside the store and the work folders, which are the gateway's.
 	Eraser Eraser
 	// Observe is told what happens, for counting. It must not block, and is called from any goroutine; nil = nobody.
@@ -135,6 +138,7 @@ type Gateway struct {
 	plans     *plans
 	errands   errands
 	waits     index[chan struct{}] // what tells a call that its question is decided, by the question's id
+	fitting   chan struct{}        // holds one while a picture is made fit for models
 	undrafted sync.Map             // addresses that have refused drafts
 	stuck     sync.Map             // ids of sessions whose people know that compressing does not help any more
 
@@ -153,7 +157,7 @@ func New(cfg Config, parts Parts) (*Gateway, error) {
 	}
 	g := &Gateway{
 		parts: parts, store: parts.Store, log: parts.Log, owner: newID(), ready: make(chan struct{}),
-		adapters: map[platforms.Name]platforms.Adapter{}, strangers: newStrangers(), unable: newStrangers(),
+		adapters: map[platforms.Name]platforms.Adapter{}, strangers: newStrangers(), unable: newStrangers(), fitting: make(chan struct{}, 1),
 		pool: newPool(max(cfg.Workers, 1)), room: newRoom(cfg.room()),
 	}
 	if parts.Background == nil {
@@ -176,7 +180,7 @@ func New(cfg Config, parts Parts) (*Gateway, error) {
 		return nil, fmt.Errorf("declare tools: %w", err)
 	}
 	g.live, g.plans = newDirectory(g), newPlans(g.store)
-	g.adopt(cfg, Live{Runner: parts.Runner, Compressor: parts.Compressor, Judge: parts.Judge, Price: parts.Price})
+	g.adopt(cfg, Live{Runner: parts.Runner, Compressor: parts.Compressor, Judge: parts.Judge, Price: parts.Price, Eyes: parts.Eyes})
 	return g, nil
 }
 

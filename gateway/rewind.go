@@ -112,6 +112,7 @@ func (b *takenBack) say(m sessions.Message, first bool) {
 		b.said = m
 	default:
 		b.said.Text += "\n\n" + m.Text
+		b.said.Pictures = append(slices.Clip(b.said.Pictures), m.Pictures...)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/talaria-agent/talaria/loop"
 	"github.com/talaria-agent/talaria/platforms"
 	"github.com/talaria-agent/talaria/sessions"
+	"github.com/talaria-agent/talaria/tools"
 )
 
 // Live is what turns are run with. It can be exchanged while the gateway works.
@@ -16,6 +17,7 @@ type Live struct {
 	Judge      Judge // nil = people are always asked
 	// Price returns what a usage of a model costs in US dollars, and whether that is known; nil = it never is.
 	Price func(model string, u sessions.Usage) (usd float64, known bool)
+	Eyes  tools.Describer // looks at pictures where the conversation's model cannot see; nil = no model can
 }
 
 // settings is all that can change while the gateway works. It is exchanged as a whole and never changed, so that whoever

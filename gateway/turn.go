@@ -12,6 +12,7 @@ import (
 	"github.com/talaria-agent/talaria/loop"
 	"github.com/talaria-agent/talaria/platforms"
 	"github.com/talaria-agent/talaria/sessions"
+	"github.com/talaria-agent/talaria/tools"
 )
 
 // turn is one run of the loop for one or more messages. It runs on a goroutine of its own; the actor only cancels it
@@ -45,6 +46,9 @@ type turn struct {
 	choosing sync.Once
 	chosen   kit
 
+	pictures map[string]tools.Image // that came with it, as models take them, by the digest of what came
+	weight   int                    // bytes of them
+
 	mu       sync.Mutex
 	working  bool            // it holds a worker's slot
 	awaiting int             // how many calls of the turn wait for a person
@@ -63,7 +67,7 @@ func newTurn(ctx context.Context, c *conversation, inputs []*input, open *sessio
 	t := &turn{
 		c: c, log: c.log, id: newID(), inputs: inputs, sign: inputs[0].sign, requester: o.Sender.ID, address: c.g.moves.now(o.Address), started: time.Now(),
 		settings: c.g.now(),
-		asking:   make(chan struct{}, 1), steering: make(chan []*input), inquired: map[string]bool{},
+		asking:   make(chan struct{}, 1), steering: make(chan []*input), inquired: map[string]bool{}, pictures: map[string]tools.Image{},
 	}
 	left := sessions.Turn{} // what an earlier process has shown of it
 	if open != nil {
@@ -108,8 +112,8 @@ func (t *turn) run() turnEnd {
 		if !t.again && t.errand() == nil { // what it takes back may be what fills the window
 			t.compress()
 		}
-		files, lost := t.fetchAll(t.inputs)
-		t.note += lost
+		files := t.fetchAll(t.inputs)
+		t.note += files.note()
 		if cause := context.Cause(t.ctx); cause != nil && cause != loop.ErrStopped {
 			t.leave(loop.EndSuperseded)
 			return turnEnd{unstarted: t.inputs}
@@ -179,7 +183,7 @@ func (t *turn) loop() turnEnd {
 	}
 	task := t.task(work)
 	journal := &turnJournal{t: t}
-	task.Journal, task.Resumed, task.Within, task.Observe, task.Steer = journal, t.resumed, t.within, t.observe, t.steer
+	task.Journal, task.Resumed, task.Within, task.Observe, task.Steer, task.See = journal, t.resumed, t.within, t.observe, t.steer, t.see
 	task, ended := t.recorded(task)
 	left := t.log.snapshot().Turn.Questions
 	outcome := t.settings.Runner.Run(t.ctx, task)
@@ -215,7 +219,7 @@ func (t *turn) observe(e loop.Event) {
 
 // open writes the turn's beginning: the claim on its messages, what they say, and the prompt if it has to be built. A turn
 // that asks again takes the last exchange back in the same record, and says what that one said.
-func (t *turn) open(files map[*input]string) error {
+func (t *turn) open(files brought) error {
 	if err := t.fresh(); err != nil {
 		return err
 	}
@@ -227,7 +231,8 @@ func (t *turn) open(files map[*input]string) error {
 	if !t.again {
 		var asides []sessions.Aside
 		asides, told = t.asides(s)
-		message.Text, about = withAsides(asides, words(t.inputs, files)), originals(t.inputs)
+		message.Text, about = withAsides(asides, words(t.inputs, files.told)), originals(t.inputs)
+		message.Pictures = files.pictures
 	} else {
 		back, err := t.log.takeBack(t.ctx, 1)
 		if err != nil {

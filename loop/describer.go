@@ -43,7 +43,7 @@ func (d *Describer) Describe(ctx context.Context, question string, parts ...tool
 	text.WriteString(question)
 	for _, p := range parts {
 		if len(p.Image.Data) > 0 {
-			req.Images = append(req.Images, p.Image)
+			req.Images = append(req.Images, Image{Image: p.Image}) // with the only message
 		} else {
 			fmt.Fprintf(&text, "\n\n[Attached text]\n%s\n[End of the attached text]", p.Text)
 		}

@@ -23,7 +23,7 @@ const (
 func flatten(messages []sessions.Message) (flat []sessions.Message, changed bool) {
 	names := map[string]string{}
 	for _, m := range messages {
-		plain := sessions.Message{Role: m.Role, Text: printable(m.Text)}
+		plain := sessions.Message{Role: m.Role, Text: printable(m.Text), Pictures: m.Pictures}
 		switch {
 		case m.Role == sessions.RoleTool:
 			note(&flat, "[%s returned: %s]", names[m.ToolCallID], plain.Text)

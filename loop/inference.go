@@ -38,7 +38,7 @@ func (r reply) blank() bool { return r.message.Blank() }
 
 // infer makes one model call and returns its reply, understood.
 func (t *turn) infer(ctx context.Context) (reply, error) {
-	req, err := t.request()
+	req, err := t.request(ctx)
 	if err != nil {
 		t.fail(err)
 		return reply{}, err
@@ -66,7 +66,7 @@ func (t *turn) infer(ctx context.Context) (reply, error) {
 }
 
 // request builds the next request. Everything but the hint is byte-stable over the rounds.
-func (t *turn) request() (Request, error) {
+func (t *turn) request(ctx context.Context) (Request, error) {
 	s := t.Journal.Session()
 	messages, report := t.verified.repair(s)
 	if len(report) > 0 && !t.repaired {
@@ -90,6 +90,7 @@ func (t *turn) request() (Request, error) {
 	if t.ending != "" {
 		req.NoTools = true
 	}
+	t.show(ctx, s, &req)
 	return req, nil
 }
 

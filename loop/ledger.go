@@ -120,7 +120,7 @@ func (r *repairer) lastIs(role sessions.Role) bool {
 }
 
 func (r *repairer) user(m sessions.Message) {
-	clean := sessions.Message{Role: sessions.RoleUser, Text: m.Text}
+	clean := sessions.Message{Role: sessions.RoleUser, Text: m.Text, Pictures: m.Pictures}
 	if clean.Blank() {
 		clean.Text = emptyMessage
 		r.report.add("gave an empty user message a text")
@@ -130,7 +130,9 @@ func (r *repairer) user(m sessions.Message) {
 	}
 	if r.lastIs(sessions.RoleUser) {
 		r.report.add("joined two user messages")
-		r.out[len(r.out)-1].Text += "\n\n" + clean.Text
+		last := &r.out[len(r.out)-1]
+		last.Text += "\n\n" + clean.Text
+		last.Pictures = append(slices.Clip(last.Pictures), clean.Pictures...)
 		return
 	}
 	r.out = append(r.out, clean)

@@ -27,10 +27,16 @@ type Request struct {
 	System    string
 	Tools     json.RawMessage // declarations as built by Declare; nil = none
 	Messages  []sessions.Message
-	Images    []tools.Image // shown with the newest message, which must be a user's; never persisted
-	Hint      string        // call-time note, put after everything stable; never persisted
-	NoTools   bool          // the model may not call tools now; they stay declared
-	MaxOutput int           // tokens, 0 = the provider's default
+	Images    []Image // shown with messages of people; never persisted
+	Hint      string  // call-time note, put after everything stable; never persisted
+	NoTools   bool    // the model may not call tools now; they stay declared
+	MaxOutput int     // tokens, 0 = the provider's default
+}
+
+// Image is a picture that a request shows with one of its messages.
+type Image struct {
+	tools.Image
+	At int // index in Messages of the message that it goes with, which must be a user's
 }
 
 // Finish says why a model stopped.

@@ -40,6 +40,8 @@ type Profile struct {
 	CachedPrice float64 `json:"cached_price"` // of input from the provider's cache
 	OutputPrice float64 `json:"output_price"`
 
+	Vision bool `json:"vision"` // it sees pictures
+
 	Reasoning       Reasoning `json:"reasoning"`        // how it is told how much to think; empty = it is not
 	ReplayReasoning bool      `json:"replay_reasoning"` // it wants its plain reasoning text back within a task
 

@@ -133,6 +133,9 @@ type Turn struct {
 	// before it is called again. nil = nobody can.
 	Steer func() (sessions.Steered, bool)
 	Tape  Tape // nil = none
+	// See returns a picture of one of the turn's messages as models take it; an error says why it cannot be shown. It is
+	// called before each request that shows the picture, by the goroutine of Run; nil = no picture is shown.
+	See func(ctx context.Context, p sessions.Picture) (tools.Image, error)
 	// MaxTurns bounds the model calls, if that is less than the Runner's Limits do; 0 = it does not.
 	MaxTurns int
 	// Log gets the turn's lines, with what tells it from others beside its id; nil = the Runner's.
@@ -164,6 +167,9 @@ func (r *Runner) Run(ctx context.Context, work Turn) Outcome {
 	t := newTurn(r, work)
 	return t.run(ctx)
 }
+
+// Sees tells whether the model that would be asked now sees pictures.
+func (r *Runner) Sees() bool { return chainOf(r.Model).start().profile().Vision }
 
 // Wait waits for tool calls that did not stop when they were told to. No turn may start meanwhile.
 func (r *Runner) Wait() { r.late().wait.Wait() }

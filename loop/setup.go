@@ -15,10 +15,11 @@ type Setup struct {
 	Compressor *CompressorSetup `json:"compressor,omitempty"` // nil = there is none
 }
 
-// Size is what of a model's profile a turn's requests depend on, in tokens; 0 = not known.
+// Size is what of a model's profile a turn's requests depend on: tokens, 0 = not known, and whether it sees pictures.
 type Size struct {
-	Window    int `json:"window,omitempty"`
-	MaxOutput int `json:"max_output,omitempty"`
+	Window    int  `json:"window,omitempty"`
+	MaxOutput int  `json:"max_output,omitempty"`
+	Vision    bool `json:"vision,omitempty"`
 }
 
 // CompressorSetup is the same of a Compressor.
@@ -52,7 +53,7 @@ func (r *Runner) Setup() Setup {
 func namesAndSizes(m Model) (names []string, sizes []Size) {
 	for _, l := range chainOf(m).order() {
 		names = append(names, l.Model.Name())
-		sizes = append(sizes, Size{l.Profile.Window, l.Profile.MaxOutput})
+		sizes = append(sizes, Size{l.Profile.Window, l.Profile.MaxOutput, l.Profile.Vision})
 	}
 	return names, sizes
 }
@@ -63,7 +64,7 @@ func chain(names []string, sizes []Size, model func(name string) Model) *Chain {
 	for i, name := range names {
 		l := Link{Model: model(name)}
 		if i < len(sizes) {
-			l.Profile = Profile{Window: sizes[i].Window, MaxOutput: sizes[i].MaxOutput}
+			l.Profile = Profile{Window: sizes[i].Window, MaxOutput: sizes[i].MaxOutput, Vision: sizes[i].Vision}
 		}
 		links = append(links, l)
 	}

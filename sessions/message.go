@@ -22,6 +22,14 @@ type Message struct {
 	ToolCalls  []ToolCall `json:"tool_calls,omitempty"`   // of an assistant message, in call order
 	ToolCallID string     `json:"tool_call_id,omitempty"` // of a tool message: the call that it answers
 	Reasoning  []Opaque   `json:"reasoning,omitempty"`    // of an assistant message, in the order in which it came
+	Pictures   []Picture  `json:"pictures,omitempty"`     // of a user message: what came with it, to be shown to a model that sees
+}
+
+// Picture is a picture that came with a message. The log has no more of it than this: a model is shown it while the turn
+// runs that it came to, and after that there is the file.
+type Picture struct {
+	File   string `json:"file"`   // where it is kept, below the conversation's work folder
+	Digest string `json:"digest"` // SHA-256 of its content in hex, so that nothing else under its name is taken for it
 }
 
 // Opaque is a piece of a model's reasoning as its provider wants it back: encrypted, signed, or in a form of its own.

@@ -15,7 +15,7 @@ import (
 func everyEntry() []Entry {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC)
 	call := ToolCall{ID: "c1", Name: "read_file", Arguments: `{"path": "<a&b>"`}
-	user := Message{Role: RoleUser, Text: "hello \u2028 🙂"}
+	user := Message{Role: RoleUser, Text: "hello \u2028 🙂", Pictures: []Picture{{File: "attachments/a.png", Digest: "d1"}}}
 	assistant := Message{Role: RoleAssistant, Text: "I look", ToolCalls: []ToolCall{call}}
 	usage := Usage{Input: 7, Output: 5, Cached: 3}
 	prompt := PromptBuilt{System: "be <kind>\n", Tools: []byte(`[ {"name": "<x>"} ]`)}

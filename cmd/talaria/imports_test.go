@@ -85,7 +85,7 @@ var owners = map[string][]string{
 	"github.com/gogs/chardet":                            {"tools/web"},
 	"github.com/klippa-app/go-pdfium":                    {"tools/web"},
 	"github.com/tetratelabs/wazero":                      {"tools/web"},
-	"golang.org/x/image":                                 {"tools/ops"},
+	"golang.org/x/image":                                 {"tools/ops", "tools/vision"},
 	"go.yaml.in/yaml/v3":                                 {"cmd/talaria", "tools/skills"},
 	"github.com/landlock-lsm/go-landlock":                {"tools/terminal"},
 	"github.com/creack/pty":                              {"tools/terminal"},

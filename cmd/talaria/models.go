@@ -50,7 +50,7 @@ type ProfileConfig struct {
 	Match           string         `toml:"match"`
 	Window          int            `toml:"window"`
 	MaxOutput       int            `toml:"max_output"`
-	Assumed         bool           `toml:"-"`
+	Vision          *bool          `toml:"vision"`
 	InputPrice      float64        `toml:"input_price"`
 	CachedPrice     float64        `toml:"cached_price"`
 	OutputPrice     float64        `toml:"output_price"`
@@ -101,12 +101,12 @@ func (c *Config) profile(model string) (loop.Profile, error) {
 	if err != nil {
 		return loop.Profile{}, err
 	}
+	known := loop.FindProfile(model, builtin)
 	own := make([]loop.Profile, len(c.Profiles))
 	for i, p := range c.Profiles {
-		own[i] = loop.Profile(p)
-		own[i].Match = strings.ToLower(p.Match)
+		own[i] = p.profile(known)
 	}
-	known, mine := loop.FindProfile(model, builtin), loop.FindProfile(model, own)
+	mine := loop.FindProfile(model, own)
 	if mine.Match == "" {
 		return known, nil
 	}
@@ -134,6 +134,20 @@ func (c *Config) price(model string, u sessions.Usage) (usd float64, known bool)
 	return p.Cost(u)
 }
 
+// profile returns what the config says of a model. Whether it sees may be known.
+func (p ProfileConfig) profile(known loop.Profile) loop.Profile {
+	vision := known.Vision
+	if p.Vision != nil {
+		vision = *p.Vision
+	}
+	return loop.Profile{
+		Match: strings.ToLower(p.Match), Window: p.Window, MaxOutput: p.MaxOutput, Vision: vision,
+		InputPrice: p.InputPrice, CachedPrice: p.CachedPrice, OutputPrice: p.OutputPrice,
+		Reasoning: p.Reasoning, ReplayReasoning: p.ReplayReasoning,
+		MaxTurns: p.MaxTurns, MaxTokens: p.MaxTokens, RepeatThreshold: p.RepeatThreshold,
+	}
+}
+
 // fitModel fills in how large the main model's window and replies are, as far as the config does not say. It reports
 // whether the window is a guess.
 func (c *Config) fitModel() (guessed bool, err error) {
@@ -159,7 +173,7 @@ func (c *Config) fitModel() (guessed bool, err error) {
 type models struct {
 	main        *loop.Chain
 	compression *loop.Chain
-	vision      tools.Describer // looks at pictures
+	vision      tools.Describer // looks at pictures; nil = no model sees
 	web         tools.Describer // reads pages that are too long
 	approval    *loop.Judge     // looks at calls before people are asked
 }
@@ -189,11 +203,32 @@ func wireModels(cfg *Config, observe func(loop.Called)) (models, error) {
 	m := models{
 		main:        main,
 		compression: chain("auxiliary.compression", cfg.Auxiliary.Compression),
-		vision:      loop.NewDescriber(chain("auxiliary.vision", cfg.Auxiliary.Vision), 0),
 		web:         loop.NewDescriber(chain("auxiliary.web", cfg.Auxiliary.Web), 0),
 		approval:    loop.NewJudge(chain("auxiliary.approval", cfg.Auxiliary.Approval), 0),
 	}
+	if err != nil {
+		return models{}, err
+	}
+	eyes, err := wireLinks(cfg, "auxiliary.vision", cfg.Auxiliary.Vision, "")
+	for i := range eyes {
+		eyes[i].Profile.Vision = true // which is why it stands there
+	}
+	if eyes = append(eyes, seeing(links)...); len(eyes) > 0 {
+		c := loop.NewChain(eyes...)
+		c.Observe = observe
+		m.vision = loop.NewDescriber(c, 0)
+	}
 	return m, err
+}
+
+// seeing returns the models that see pictures.
+func seeing(links []loop.Link) (all []loop.Link) {
+	for _, l := range links {
+		if l.Profile.Vision {
+			all = append(all, l)
+		}
+	}
+	return all
 }
 
 // wireLinks makes links; effort is how much their models think, where they can be told.

@@ -24,6 +24,7 @@ import (
 	"github.com/talaria-agent/talaria/tools/mcp"
 	"github.com/talaria-agent/talaria/tools/skills"
 	"github.com/talaria-agent/talaria/tools/terminal"
+	"github.com/talaria-agent/talaria/tools/vision"
 )
 
 // labGrace is how long the lab takes to shut down. It keeps nothing, so it need not be patient.
@@ -119,7 +120,7 @@ func wireGateway(cfg Config, store sessions.Store, adapters []platforms.Adapter,
 	}
 	parts := gateway.Parts{
 		Store: store, Adapters: adapters, Tools: registry, Missing: k.missing, Log: log, Eraser: wireEraser(&cfg, notes),
-		Runner: live.Runner, Compressor: live.Compressor, Judge: live.Judge, Price: live.Price, Search: k.search, Version: version(),
+		Runner: live.Runner, Compressor: live.Compressor, Judge: live.Judge, Price: live.Price, Search: k.search, Version: version(), Eyes: live.Eyes, Fit: vision.Fit,
 	}
 	if w.servers, err = wireMCP(&cfg, redact, log); err != nil {
 		return nil, fmt.Errorf("mcp: %w", err)
@@ -183,7 +184,7 @@ func (w *wired) settings(cfg *Config) (gateway.Config, gateway.Live, error) {
 	compressor.PreflightAt, compressor.SummarizeAt = cfg.Context.PreflightAt, cfg.Context.SummarizeAt
 	compressor.MaxMessages, compressor.Redact, compressor.Log = cfg.Context.MaxMessages, w.redact.text, w.log
 	runner := &loop.Runner{Model: models.main, Limits: limits, Policy: wirePolicy(cfg.Tools), Hooks: w.hooks, Compressor: compressor, Log: w.log}
-	live := gateway.Live{Runner: runner, Compressor: runner, Price: cfg.price}
+	live := gateway.Live{Runner: runner, Compressor: runner, Price: cfg.price, Eyes: models.vision}
 	if cfg.Tools.Approval == "smart" {
 		live.Judge = models.approval
 	}

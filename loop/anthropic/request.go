@@ -19,7 +19,7 @@ const markedMessages = 3
 // request words a conversation for the Messages API. The same beginning of a conversation gives the same bytes, but for
 // the marks, which the cache does not look at.
 func (m messages) request(c provider.Conversation) sdk.MessageNewParams {
-	out := sdk.MessageNewParams{Model: m.config.Model, MaxTokens: int64(c.MaxOutput), Messages: wireMessages(c.Messages)}
+	out := sdk.MessageNewParams{Model: m.config.Model, MaxTokens: int64(c.MaxOutput), Messages: wireMessages(c)}
 	if out.MaxTokens <= 0 {
 		out.MaxTokens = DefaultMaxOutput
 	}
@@ -32,26 +32,12 @@ func (m messages) request(c provider.Conversation) sdk.MessageNewParams {
 	if c.NoTools {
 		out.ToolChoice.OfNone = &sdk.ToolChoiceNoneParam{}
 	}
-	if len(c.Images) > 0 {
-		show(c.Images, &out.Messages[len(out.Messages)-1])
-	}
 	mark(out.Messages)
 	if last := len(out.Messages) - 1; c.Note != "" && last >= 0 {
 		out.Messages[last].Content = append(out.Messages[last].Content, sdk.NewTextBlock(c.Note))
 	}
 	m.think(&out, c)
 	return out
-}
-
-// show puts pictures before the newest text, where they are seen best.
-func show(images []provider.Image, m *sdk.MessageParam) {
-	last := len(m.Content) - 1
-	text := m.Content[last]
-	m.Content = m.Content[:last]
-	for _, i := range images {
-		m.Content = append(m.Content, sdk.NewImageBlockBase64(i.Type, i.Base64))
-	}
-	m.Content = append(m.Content, text)
 }
 
 func wireTool(t provider.Tool) *sdk.ToolParam {
@@ -66,22 +52,28 @@ func wireTool(t provider.Tool) *sdk.ToolParam {
 	return tool
 }
 
-// wireMessages makes messages of two roles that take turns: results of tools are the beginning of a user's message.
-func wireMessages(all []sessions.Message) []sdk.MessageParam {
+// wireMessages makes messages of two roles that take turns: results of tools are the beginning of a user's message, and
+// pictures stand before the text that they came with, where they are seen best.
+func wireMessages(c provider.Conversation) []sdk.MessageParam {
 	var out []sdk.MessageParam
-	for _, m := range all {
+	for i, m := range c.Messages {
 		if m.Role == sessions.RoleAssistant {
 			out = append(out, sdk.NewAssistantMessage(assistantBlocks(m)...))
 			continue
 		}
-		block := sdk.NewTextBlock(m.Text)
+		var blocks []sdk.ContentBlockParamUnion
+		for _, image := range c.ImagesAt(i) {
+			blocks = append(blocks, sdk.NewImageBlockBase64(image.Type, image.Base64))
+		}
 		if m.Role == sessions.RoleTool {
-			block = sdk.NewToolResultBlock(m.ToolCallID, m.Text, false)
+			blocks = append(blocks, sdk.NewToolResultBlock(m.ToolCallID, m.Text, false))
+		} else {
+			blocks = append(blocks, sdk.NewTextBlock(m.Text))
 		}
 		if last := len(out) - 1; last >= 0 && out[last].Role == sdk.MessageParamRoleUser {
-			out[last].Content = append(out[last].Content, block)
+			out[last].Content = append(out[last].Content, blocks...)
 		} else {
-			out = append(out, sdk.NewUserMessage(block))
+			out = append(out, sdk.NewUserMessage(blocks...))
 		}
 	}
 	return out

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net"
 	"strings"
 	"testing"
@@ -232,7 +233,8 @@ func (s suite) images(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, server := s.model(t, demo.Options{}, func(demo.Request) demo.Response { return demo.Say("A dot.") })
 		req := greeting()
-		req.Hint, req.Images = "It is noon.", []tools.Image{{Type: "image/png", Data: dot}, {Type: "image/png", Data: dot}}
+		picture := loop.Image{Image: tools.Image{Type: "image/png", Data: dot}, At: len(req.Messages) - 1}
+		req.Hint, req.Images = "It is noon.", []loop.Image{picture, picture}
 		must(t, m, req)
 		for _, got := range server.Requests() {
 			last := got.Messages[len(got.Messages)-1]
@@ -243,10 +245,26 @@ func (s suite) images(t *testing.T) {
 				t.Errorf("it says %q, %q", said, last.Text())
 			}
 		}
+		at := len(server.Requests()) // and they stay where they are
+		req.Messages = append(req.Messages,
+			sessions.Message{Role: sessions.RoleAssistant, ToolCalls: []sessions.ToolCall{{ID: "a", Name: "look", Arguments: "{}"}}},
+			sessions.Message{Role: sessions.RoleTool, ToolCallID: "a", Text: "a dot"})
+		must(t, m, req)
+		for _, got := range server.Requests()[at:] {
+			var seen []string
+			for _, message := range got.Messages {
+				if n := len(message.Images()); n > 0 {
+					seen = append(seen, fmt.Sprintf("%d: %s", n, message.Text()))
+				}
+			}
+			if len(seen) != 1 || seen[0] != "2: Hello <you> & all" {
+				t.Errorf("the pictures are with %q", seen)
+			}
+		}
 		if refused := server.Refused(); len(refused) > 0 {
 			t.Error(refused)
 		}
-		req.Messages = append(req.Messages, sessions.Message{Role: sessions.RoleAssistant, Text: "Hi"})
+		req.Images[0].At = len(req.Messages) - 1
 		if _, err := m.Call(t.Context(), req, nil); loop.ModelClass(err) != loop.ModelBadRequest {
 			t.Errorf("a picture that the assistant would show: %v", err)
 		}

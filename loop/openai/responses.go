@@ -79,13 +79,14 @@ func (m responsesMode) request(c provider.Conversation) responses.ResponseNewPar
 	if c.NoTools {
 		out.ToolChoice.OfToolChoiceMode = param.NewOpt(responses.ToolChoiceOptionsNone)
 	}
-	for _, message := range c.Noted() {
-		out.Input.OfInputItemList = append(out.Input.OfInputItemList, wireItems(message)...)
-	}
-	if last := len(out.Input.OfInputItemList) - 1; len(c.Images) > 0 {
-		m := out.Input.OfInputItemList[last].OfMessage
-		m.Content.OfInputItemContentList = inputParts(c.Images, m.Content.OfString.Value)
-		m.Content.OfString = param.Opt[string]{}
+	for i, message := range c.Noted() {
+		items := wireItems(message)
+		if images := c.ImagesAt(i); len(images) > 0 {
+			m := items[0].OfMessage
+			m.Content.OfInputItemContentList = inputParts(images, m.Content.OfString.Value)
+			m.Content.OfString = param.Opt[string]{}
+		}
+		out.Input.OfInputItemList = append(out.Input.OfInputItemList, items...)
 	}
 	return out
 }

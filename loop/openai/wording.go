@@ -119,6 +119,9 @@ func wireMessages(c provider.Conversation) []wireMessage {
 		if m.Text != "" {
 			wire.Content = &m.Text
 		}
+		if images := c.ImagesAt(i); len(images) > 0 {
+			wire.Content = chatParts(images, m.Text)
+		}
 		first := len(calls)
 		for _, call := range m.ToolCalls {
 			calls = append(calls, chat.ToolCall{
@@ -127,10 +130,6 @@ func wireMessages(c provider.Conversation) []wireMessage {
 		}
 		wire.ToolCalls = calls[first:len(calls):len(calls)]
 		out = append(out, wire)
-	}
-	if len(c.Images) > 0 {
-		last := &out[len(out)-1]
-		last.Content = chatParts(c.Images, noted[len(noted)-1].Text)
 	}
 	return out
 }

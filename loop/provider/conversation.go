@@ -12,7 +12,6 @@ import (
 
 	"github.com/talaria-agent/talaria/loop"
 	"github.com/talaria-agent/talaria/sessions"
-	"github.com/talaria-agent/talaria/tools"
 )
 
 // What stands where a message would be empty, which providers refuse.
@@ -29,13 +28,16 @@ type Conversation struct {
 	Tools     []Tool             // shared: not to be changed
 	NoTools   bool               // the model may not call any of them now
 	Messages  []sessions.Message // may be shared: not to be changed
-	Images    []Image            // for this call only, before the text of the newest message, which is a user's
+	Images    []Image            // for this call only, before the texts of their messages, which are users'
 	Note      string             // for this call only, to stand after everything else; empty = none
 	MaxOutput int                // tokens, 0 = the provider's default
 }
 
-// Image is a picture.
-type Image struct{ Type, Base64 string }
+// Image is a picture, of one of the messages.
+type Image struct {
+	Type, Base64 string
+	At           int // index of the message
+}
 
 // URL returns the picture as a data URL.
 func (i Image) URL() string { return "data:" + i.Type + ";base64," + i.Base64 }
@@ -86,14 +88,24 @@ func prepare(req loop.Request, tools []Tool, provider string) (Conversation, err
 }
 
 // show adds pictures.
-func (c *Conversation) show(all []tools.Image) error {
-	if last := len(c.Messages) - 1; len(all) > 0 && (last < 0 || c.Messages[last].Role != sessions.RoleUser) {
-		return errors.New("pictures belong to a user's message")
-	}
+func (c *Conversation) show(all []loop.Image) error {
 	for _, i := range all {
-		c.Images = append(c.Images, Image{i.Type, base64.StdEncoding.EncodeToString(i.Data)})
+		if i.At < 0 || i.At >= len(c.Messages) || c.Messages[i.At].Role != sessions.RoleUser {
+			return errors.New("pictures belong to a user's message")
+		}
+		c.Images = append(c.Images, Image{i.Type, base64.StdEncoding.EncodeToString(i.Data), i.At})
 	}
 	return nil
+}
+
+// ImagesAt returns the pictures of a message.
+func (c Conversation) ImagesAt(message int) (all []Image) {
+	for _, i := range c.Images {
+		if i.At == message {
+			all = append(all, i)
+		}
+	}
+	return all
 }
 
 func fit(m sessions.Message, provider string, ids *callIDs) sessions.Message {

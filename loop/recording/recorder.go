@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -223,7 +224,7 @@ func common(a, b []sessions.Message) (n int) {
 
 func same(a, b sessions.Message) bool {
 	if a.Role != b.Role || a.Text != b.Text || a.ToolCallID != b.ToolCallID || len(a.ToolCalls) != len(b.ToolCalls) ||
-		len(a.Reasoning) != len(b.Reasoning) {
+		len(a.Reasoning) != len(b.Reasoning) || !slices.Equal(a.Pictures, b.Pictures) {
 		return false
 	}
 	for i, c := range a.ToolCalls {
