@@ -296,6 +296,53 @@ func everySandbox(t *testing.T) map[string]Sandbox {
 	return all
 }
 
+// TestLiveOutput: what a command says is told while it runs, in the foreground and while it is waited for.
+func TestLiveOutput(t *testing.T) {
+	y := newYard(t, Options{})
+	pipe, second := y.pipe("go"), y.pipe("on") // one pipe twice could be closed by its first writer under its second reader
+	said := make(chan string, 100)
+	y.scope.Tell = func(text string) { said <- text }
+	heard := func(want string) {
+		t.Helper()
+		for text := range said {
+			if text == want {
+				return
+			}
+		}
+	}
+	done := make(chan tools.Result, 1)
+	command := `printf 'a\nb\nc\n\n\033[1mfour\033[0m\n 10%%\r 20%%'; read -r x < go; echo`
+	raw, err := json.Marshal(arguments{Command: command})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		got, _ := y.tool.Call(t.Context(), y.scope, raw)
+		done <- got
+	}()
+	heard("c\nfour\n 20%")
+	if err := os.WriteFile(pipe, []byte("x\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-done; got.Failed {
+		t.Errorf("%+v", got)
+	}
+	id := y.launch(arguments{Command: "read -r x < go; echo at last; read -r x < on"})
+	go func() { done <- y.do(processArguments{Action: "wait", ID: id}) }()
+	if err := os.WriteFile(pipe, []byte("x\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for got := ""; !strings.Contains(got, "at last"); { // whether the wait has begun in time is chance
+		got = y.do(processArguments{Action: "log", ID: id}).Text
+	}
+	if err := os.WriteFile(second, []byte("x\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-done; !strings.Contains(got.Text, "[ended: exit code 0") {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestJudgeProcess: what is typed is judged as a command would be.
 func TestJudgeProcess(t *testing.T) {
 	caged := Sandbox{name: "caged", command: Sandbox{}.start}

@@ -58,9 +58,7 @@ func (p process) begin() (*running, error) {
 	if cmd.Err != nil {
 		return nil, startError(cmd.Err)
 	}
-	if cmd.Dir = p.dir; p.sandbox.remote {
-		cmd.Dir = p.work
-	}
+	cmd.Dir = p.dir
 	if cmd.Env == nil {
 		cmd.Env = environment(p.work, r.mark, p.pty)
 	}

@@ -19,9 +19,8 @@ type Sandbox struct {
 	// stop ends what a client that was killed has left running elsewhere, by its mark; nil = nothing is.
 	stop func(mark string)
 	// clean ends what an earlier process of an instance has left running elsewhere; nil = nothing is.
-	clean  func(instance string)
-	hides  bool // it can hide files of the work folder
-	remote bool // commands run on another machine, as a user of that machine, and their work folder is there
+	clean func(instance string)
+	hides bool // it can hide files of the work folder
 }
 
 // run is what is to be run, and where.
@@ -52,7 +51,7 @@ func (s Sandbox) Name() string {
 }
 
 // Contained tells whether commands are kept in their place.
-func (s Sandbox) Contained() bool { return s.command != nil && !s.remote }
+func (s Sandbox) Contained() bool { return s.command != nil }
 
 // ErrNoSandbox says that none of the sandboxes works on this machine.
 var ErrNoSandbox = errors.New("no sandbox works here")

@@ -118,8 +118,6 @@ func (t *terminal) place() string {
 		hidden = " They cannot read files with credentials, like `.env`, unless `secrets` is true, which a person has to allow."
 	}
 	switch {
-	case t.sandbox.remote:
-		return "Commands run on another machine, in a folder of this conversation there. The file tools do not see that folder."
 	case !t.sandbox.Contained():
 		return "There is no sandbox: commands can reach whatever this user can."
 	case t.options.Network:
